@@ -44,7 +44,8 @@ export interface JobQueue<Data extends object> {
   sendAll(tx: Executor, list: readonly Data[], priority?: JobPriority): Promise<void>;
   /** Claims up to `count` jobs; no other process gets them. */
   take(count: number): Promise<Job<Data>[]>;
-  complete(id: string): Promise<void>;
+  /** @param output kept with the job */
+  complete(id: string, output?: object): Promise<void>;
   /** Schedules the job for another attempt or, after the last attempt or a second permanent failure in a row, keeps it with the reason. */
   fail(job: Pick<Job<Data>, 'id' | 'hasFailedPermanently'>, failure: JobFailure): Promise<void>;
   /** Requeues a job that has failed for good, in a transaction. @returns whether there was such a job */
@@ -124,7 +125,7 @@ export function createJobQueue<Data extends object>(
         return { id, data, attempt: retryCount + 1, hasFailedPermanently: isPermanent };
       });
     },
-    complete: (id) => boss.complete(name, id),
+    complete: (id, output) => boss.complete(name, id, output),
     fail: async ({ id, hasFailedPermanently }, failure) => {
       if (failure.isPermanent && hasFailedPermanently) {
         await rows(

@@ -291,8 +291,8 @@ export const emailChanges = pgTable(
 );
 
 /**
- * Requests to sign in by email, or to prove one's identity with a code from an email. A newer request of a user replaces the older
- * one for the same purpose.
+ * Requests to sign in by email, or to prove one's identity with a code from an email. A newer request from the same browser, app, or
+ * session replaces the older one for the same user and purpose. Requests from elsewhere do not affect each other.
  */
 export const emailCodes = pgTable(
   'email_codes',
@@ -301,23 +301,24 @@ export const emailCodes = pgTable(
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
     purpose: varchar('purpose', { length: 16 }).$type<'login' | 'reauthentication'>().notNull(),
-    /** Identifies this request; codes and links of an older request are void. */
-    id: uuid('id').notNull().defaultRandom(),
+    id: key(),
     /** HMAC of the code, in hex. Without a key, six digits could be guessed from their hash. */
     codeHash: varchar('code_hash', { length: 64 }).notNull(),
     /** HMAC of the token in the link, in hex; null: the email has no link. */
     tokenHash: varchar('token_hash', { length: 64 }),
     /** HMAC, in hex, of what identifies the browser, app, or session that made the request. The code works only there. */
     bindingHash: varchar('binding_hash', { length: 64 }).notNull(),
-    /** The number of further wrong codes after which the request is void. */
+    /** The number of further wrong codes after which the code is void. The link remains valid. */
     attemptsLeft: integer('attempts_left').notNull(),
+    /** The account page that the browser opens after a login with the link; null: the account page itself. It is not in the email. */
+    redirect: varchar('redirect', { length: 255 }),
     /** `used_links` of the user at the time. The request is void once the user's status, address, password or provider changes. */
     usedLinks: integer('used_links').notNull(),
     requestedAt: moment('requested_at').notNull(),
     expiresAt: moment('expires_at').notNull(),
   },
   (table) => [
-    primaryKey({ columns: [table.user, table.purpose] }),
+    uniqueIndex('email_codes_binding_unique').on(table.user, table.purpose, table.bindingHash),
     uniqueIndex('email_codes_token_hash_unique').on(table.tokenHash),
     index('email_codes_expires_at_index').on(table.expiresAt),
     check('email_codes_purpose_check', sql`${table.purpose} in ('login', 'reauthentication')`),
@@ -437,8 +438,8 @@ export const passkeys = pgTable(
 );
 
 /**
- * Things that can be used only once and have been used: the states of provider logins whose callback has been received, and
- * challenges that a passkey has signed. Expired rows may be deleted.
+ * Things that can be used only once and have been used: the states of provider logins whose callback has been received, challenges
+ * that a passkey has signed, and links in security notices. Expired rows may be deleted.
  */
 export const spentStates = pgTable(
   'spent_states',

@@ -430,6 +430,14 @@ const mail = {
   }),
   EMAIL_SMTP_HOST: text({ default: 'localhost', description: 'Host name of the SMTP server.' }),
   EMAIL_SMTP_PORT: integer(1, 65_535, { default: 587, description: 'Port of the SMTP server.' }),
+  EMAIL_SMTP_NAME: Type.Optional(
+    Type.String({
+      pattern: '^(?=.{1,253}$)(?:[A-Za-z0-9_-]+(?:\\.[A-Za-z0-9_-]+)*|\\[[A-Za-z0-9.:]+\\])$',
+      expected: 'a domain name, such as `auth.example.com`',
+      description:
+        'Name with which the service introduces itself to the SMTP server (`EHLO`). Many servers require a full domain name. Default: the host of PUBLIC_URL or, if that is not a full domain name, the domain of EMAIL_FROM.',
+    }),
+  ),
   EMAIL_SMTP_USER: Type.Optional(
     text({ description: 'Username for the SMTP server. If unset, the service does not log in.' }),
   ),

@@ -17,7 +17,7 @@ export const RequestEmailLoginBody = named(
         Type.String({
           maxLength: 1024,
           description:
-            'The path to which the browser is redirected after a login with the link. It must be the path of an account page.',
+            'The path to which the browser is redirected after a login with the link. It must be the path of an account page, without a query. The email does not contain it.',
         }),
       ),
       binding: Binding(

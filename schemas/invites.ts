@@ -9,7 +9,11 @@ export const InviteBody = named(
       email: Type.Union([Email('The address to invite.'), Type.Array(Email('An address to invite.'))], {
         description: 'The address to invite, or a list of addresses.',
       }),
-      role: Uuid('The ID of the role to assign to the invited users.'),
+      role: Type.Optional(
+        Uuid(
+          'The ID of the role to assign to the invited users. Optional if all addresses belong to users who are already invited; they then keep their role.',
+        ),
+      ),
       invite_url: Type.Optional(
         Type.String({
           description:
@@ -19,7 +23,10 @@ export const InviteBody = named(
     },
     {
       additionalProperties: false,
-      examples: [{ email: 'ada@example.com', role: '2f24211d-d928-469a-aea3-3c8f53d4e426' }],
+      examples: [
+        { email: 'ada@example.com', role: '2f24211d-d928-469a-aea3-3c8f53d4e426' },
+        { email: ['ada@example.com', 'grace@example.com'] },
+      ],
     },
   ),
 );

@@ -2,13 +2,35 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Closed, Data, Nullable, named, Timestamp, Uuid } from './common.js';
 
 export const MailState = Type.Union(
-  [Type.Literal('waiting'), Type.Literal('sending'), Type.Literal('failed'), Type.Literal('sent')],
+  [
+    Type.Literal('waiting'),
+    Type.Literal('sending'),
+    Type.Literal('failed'),
+    Type.Literal('sent'),
+    Type.Literal('dropped'),
+  ],
   {
     description:
-      'The state of the email. `waiting`: the email is waiting for its first or next attempt. `sending`: an attempt is in progress. `failed`: the last attempt failed; the email is kept for 90 days. `sent`: the mail server accepted the email, or the email was dropped because it no longer had a recipient; it is kept for one hour.',
+      'The state of the email. `waiting`: the email is waiting for its first or next attempt. `sending`: an attempt is in progress. `failed`: the last attempt failed; the email is kept for 90 days. `sent`: the mail server accepted the email. `dropped`: the email was not sent, because it exceeded a limit or because no user can use it, for example if the address is unknown. Emails that were sent or dropped are kept for one hour.',
   },
 );
 export type MailState = Static<typeof MailState>;
+
+/** The limits that can cause an email to be dropped. */
+export const MailLimit = Type.Union(
+  [
+    Type.Literal('network'),
+    Type.Literal('mailbox'),
+    Type.Literal('notices'),
+    Type.Literal('alerts'),
+    Type.Literal('pending'),
+  ],
+  {
+    description:
+      'The limit that the email exceeded, if that is why it was dropped. `network`: emails of this kind requested from one network. `mailbox`: emails of this kind to one address. `notices`: notices of changes that users make to their own account. `alerts`: notices of suspicious sign-ins. `pending`: codes of one user that can still be used.',
+  },
+);
+export type MailLimit = Static<typeof MailLimit>;
 
 /** An email in the queue. It is rendered when it is sent, so there is no text or token to return. */
 export const Mail = named(
@@ -44,7 +66,8 @@ export const Mail = named(
       attempts: Type.Integer({ minimum: 0, description: 'The number of attempts that have failed so far.' }),
       created_at: Timestamp('When the email was queued.'),
       next_attempt_at: Nullable(Timestamp('When the next attempt is due. Null if no attempt is planned.')),
-      reason: Nullable(Type.String({ description: 'Why the latest attempt failed.' })),
+      limit: Nullable(MailLimit),
+      reason: Nullable(Type.String({ description: 'Why the latest attempt failed, or why the email was dropped.' })),
     },
     { description: 'A queued email.' },
   ),
@@ -76,6 +99,7 @@ export const MailListResponse = named(
       attempts: 1,
       created_at: '2026-01-31T09:26:53.000Z',
       next_attempt_at: '2026-01-31T09:27:53.000Z',
+      limit: null,
       reason: 'connect ECONNREFUSED 192.0.2.1:25',
     },
   ]),

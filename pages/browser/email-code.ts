@@ -33,7 +33,9 @@ export function startEmailCode(settled: Promise<void>): void {
 
   const send = async (to: string) => {
     await settled;
-    const redirect = page.redirect === page.links.account ? {} : { redirect: page.redirect };
+    // For the link in the email, which may be opened in another browser. Without its query, because the service accepts only a path.
+    const [path] = page.redirect.split(/[?#]/, 1);
+    const redirect = path === `${page.base}/account` ? {} : { redirect: path };
     await callWithCookie('POST', '/auth/email/request', { email: to, ...redirect });
     remember({ email: to, at: Date.now() });
     stopPause();

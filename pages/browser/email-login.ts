@@ -9,7 +9,7 @@ import { signIn } from './sign-in.js';
 export function startEmailLogin(): void {
   const link = takeLink('email_login');
   if (!link) return;
-  const { token } = link;
+  const { token, redirect = page.redirect } = link;
 
   const login = (otp?: string) =>
     callWithCookie('POST', '/auth/email', { token, mode: 'session', ...(otp ? { otp } : {}) });
@@ -23,6 +23,6 @@ export function startEmailLogin(): void {
   handleForm('#email-login', 'email_login', async () => {
     // End an earlier session in this browser, which may be that of another user.
     if (page.hasSession) await endSession().catch(() => {});
-    await signIn(login, page.redirect, handleFailure);
+    await signIn(login, redirect, handleFailure);
   });
 }

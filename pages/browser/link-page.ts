@@ -18,6 +18,8 @@ export interface OpenLink {
   /** The address of the user; empty if it is not known. */
   email: string;
   proof: 'none' | 'password' | undefined;
+  /** The account page to open after the login; undefined: the default one. */
+  redirect: string | undefined;
 }
 
 /**
@@ -32,14 +34,14 @@ export function takeLink(scope: string): OpenLink | undefined {
     showDeadLink(scope, token ?? '', reason);
     return undefined;
   }
-  if (!link || !('email' in link)) return { token, email: '', proof: undefined };
+  if (!link || !('email' in link)) return { token, email: '', proof: undefined, redirect: undefined };
   for (const place of document.querySelectorAll<HTMLElement>('[data-whose]')) {
     place.textContent = link.email;
     place.hidden = false;
   }
   // Password managers store the new password for this address.
   for (const input of document.querySelectorAll<HTMLInputElement>('[data-username]')) input.value = link.email;
-  return { token, email: link.email, proof: link.proof };
+  return { token, email: link.email, proof: link.proof, redirect: link.redirect };
 }
 
 /** Explains why a link cannot be used. A link that this service has issued can be sent again, to the stored address of the user. */

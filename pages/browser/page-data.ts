@@ -7,7 +7,7 @@ export interface Provider {
 }
 
 /** Whose link was opened, and what it requires, or why it cannot be used. */
-export type Link = { email: string; proof?: 'none' | 'password' } | { reason: string };
+export type Link = { email: string; proof?: 'none' | 'password'; redirect?: string } | { reason: string };
 
 /** The data that the service passes to the scripts of a page. */
 export interface PageData {

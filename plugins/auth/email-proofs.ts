@@ -11,8 +11,8 @@ import type { Binding, EmailCodePurpose, EmailCodes } from '../tokens/email-code
 /** Proofs that a user can read their mailbox: a code that was typed in, or the token of a link. */
 export interface EmailProofs {
   /**
-   * Checks a code. A request becomes void after five wrong codes from the browser, app, or session that made it. Wrong codes from
-   * anywhere else do not count.
+   * Checks a code. The code becomes void after five wrong ones from the browser, app, or session that requested it; the link that was
+   * sent with it does not. Wrong codes from anywhere else do not count.
    * @param user null if there is no such user; the work is the same
    * @param bindings what identifies the caller
    * @returns the request that the code belongs to; undefined if the code is wrong
@@ -24,7 +24,7 @@ export interface EmailProofs {
     bindings: readonly Binding[],
   ): Promise<string | undefined>;
   /** The request that a token belongs to, and its user; undefined if the token is wrong. */
-  find(token: string): Promise<{ request: string; user: LinkHolder } | undefined>;
+  find(token: string): Promise<{ request: string; redirect: string | null; user: LinkHolder } | undefined>;
   /**
    * Uses up a request. Lock the user's row first.
    * @returns false if the request was used or has become void since the check; the caller must roll back the transaction

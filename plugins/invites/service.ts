@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { Executor } from '../../db/client.js';
 import { findPrincipalOfRole } from '../../db/queries/access/principals.js';
+import { findLatestActor } from '../../db/queries/activity/activity.js';
 import { insertInvitees, type KnownInvitee, lockInvitees, writeRoles } from '../../db/queries/invites/invitations.js';
 import { activate, findRecipient, lockRecipient, type Recipient } from '../../db/queries/mail/recipients.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
 import { requireRightsOverPrincipals, requireRightsOverUsers } from '../access/account-rights.js';
 import type { Activity } from '../activity/service.js';
 import type { Lockouts } from '../auth/password-checks/lockouts.js';
@@ -15,17 +15,19 @@ import type { Passwords } from '../auth/passwords/service.js';
 import type { StepUp } from '../auth/step-up/service.js';
 import { invalidPayload } from '../items/payload.js';
 import type { Mail } from '../mail/index.js';
+import { originOf } from '../mail/jobs.js';
 import { isApplicable, scopeOf, stateOf } from '../mail/recipients.js';
 import type { Clock } from '../platform/clock.js';
 import { requireAllowedUrl } from '../platform/urls.js';
 import type { Caller, Client } from '../server/caller.js';
 import type { RateLimits } from '../server/rate-limits/service.js';
-import type { LinkTokens } from '../tokens/link-tokens.js';
+import type { LinkClaims, LinkTokens } from '../tokens/link-tokens.js';
 import { endUnclaimedUsers } from '../users/end-unclaimed-users.js';
 
 export interface Invitation {
   emails: readonly string[];
-  role: string;
+  /** Undefined if all addresses belong to users who are already invited. */
+  role: string | undefined;
   /** The URL that the link opens. */
   url: string | undefined;
 }
@@ -33,9 +35,9 @@ export interface Invitation {
 export interface Invites {
   /**
    * Creates an invited user for each address that does not belong to a user, and sends an invitation. Users who are already invited
-   * get another invitation and, if the caller is an administrator, the new role. Other users are not affected. On PostgreSQL, either
-   * all addresses are invited or none. On the embedded engine, an administrator's invitations are split into parts, and this is true
-   * of each part.
+   * get another invitation and, if the caller is an administrator and names a role, the new role. Other users are not affected. On
+   * PostgreSQL, either all addresses are invited or none. On the embedded engine, an administrator's invitations are split into parts,
+   * and this is true of each part.
    * @param caller may create users with email, role and status, which the route requires
    * @throws {ApiError} FORBIDDEN, INVALID_PAYLOAD, INVALID_FOREIGN_KEY
    */
@@ -51,6 +53,11 @@ export interface Invites {
    */
   accept(token: string, password: string, client: Client): Promise<void>;
 }
+
+const roleRequired = () =>
+  invalidPayload(
+    'role is required, unless all addresses belong to users who have been invited and have not accepted yet',
+  );
 
 const written = ['email', 'role', 'status'];
 /** How often an invitation tries to create the users of its addresses. */
@@ -104,16 +111,21 @@ export function createInvites(deps: {
     for (let round = 1; round <= maxRounds && remaining.length > 0; round++) {
       await endUnclaimedUsers(tx, activity, caller, remaining);
       const { known, pending } = await findPending(tx, caller, remaining);
+      if (role === undefined && pending.length < remaining.length) throw roleRequired();
       repeated.push(...pending);
       const missing = remaining
         .filter((email) => !known.has(email.toLowerCase()))
         .map((email) => ({ id: randomUUID(), email }));
-      const inserted = missing.length === 0 ? new Set<string>() : await insertInvitees(tx, missing, role, clock());
+      const inserted =
+        role === undefined || missing.length === 0
+          ? new Set<string>()
+          : await insertInvitees(tx, missing, role, clock());
       created.push(...inserted);
       remaining = missing.filter(({ id }) => !inserted.has(id)).map(({ email }) => email);
     }
-    const moved = new Set(caller.admin ? repeated.filter((user) => user.role !== role).map(({ id }) => id) : []);
-    if (moved.size > 0) await writeRoles(tx, [...moved], role);
+    const changesRole = role !== undefined && caller.admin;
+    const moved = new Set(changesRole ? repeated.filter((user) => user.role !== role).map(({ id }) => id) : []);
+    if (role !== undefined && moved.size > 0) await writeRoles(tx, [...moved], role);
     abandoned.throwIfAborted();
     const invited = [
       ...created.map((id) => ({ id, changed: written })),
@@ -121,7 +133,7 @@ export function createInvites(deps: {
     ];
     await mail.enqueueAll(
       tx,
-      invited.map(({ id }) => ({ kind: 'invite', user: id, url: url ?? defaultUrl })),
+      invited.map(({ id }) => ({ kind: 'invite', user: id, url: url ?? defaultUrl, invitedBy: caller.userId })),
       'low',
     );
     await activity.record(
@@ -131,7 +143,15 @@ export function createInvites(deps: {
     );
   };
 
-  const requireOpen = (claims: LinkTokenClaims, user: Recipient | undefined): Recipient => {
+  const requireAssignable = async (caller: Caller, role: string) => {
+    const holder = await findPrincipalOfRole(db, role);
+    if (!holder) throw new ApiError('INVALID_FOREIGN_KEY', { collection: 'users', field: 'role', value: role });
+    if (!caller.admin) await requireRightsOverPrincipals(db, caller, [holder], clock());
+    const isAdministrator = holder.policies.some((policy) => policy.admin_access);
+    if (isAdministrator) await stepUp.requireFreshAdministrator(caller);
+  };
+
+  const requireOpen = (claims: LinkClaims, user: Recipient | undefined): Recipient => {
     if (!user || !isApplicable.invite(user) || !linkTokens.matchesState(claims, stateOf(user))) {
       throw new ApiError('INVALID_INVITE').concerning(claims.id).because(user ? 'void_link' : 'unknown_user');
     }
@@ -144,11 +164,7 @@ export function createInvites(deps: {
       requireAllowedUrl('invite_url', url, allowList);
       const limit = caller.admin ? maxBatch : Math.min(maxBatch, maxInvitesForNonAdmins);
       if (emails.length > limit) throw invalidPayload(`You can invite at most ${limit} addresses in one request`);
-      const holder = await findPrincipalOfRole(db, role);
-      if (!holder) throw new ApiError('INVALID_FOREIGN_KEY', { collection: 'users', field: 'role', value: role });
-      if (!caller.admin) await requireRightsOverPrincipals(db, caller, [holder], clock());
-      const isAdministrator = holder.policies.some((policy) => policy.admin_access);
-      if (isAdministrator) await stepUp.requireFreshAdministrator(caller);
+      if (role !== undefined) await requireAssignable(caller, role);
       // All requests use the same order, so that two requests never wait for each other.
       const distinct = [...new Map(emails.toReversed().map((email) => [email.toLowerCase(), email]))].sort();
       // If rights are compared, all addresses are in one transaction, so that a failed comparison rolls back everything.
@@ -166,7 +182,8 @@ export function createInvites(deps: {
       const user = await findRecipient(db, claims.id);
       if (!user || !isApplicable.invite(user) || !(await rateLimits.mayRequestMail(client.network))) return;
       await db.transaction(async (tx) => {
-        await mail.enqueue(tx, { kind: 'invite', user: user.id, url: defaultUrl, requestedFrom: client.network });
+        const invitedBy = await findLatestActor(tx, user.id, 'invite');
+        await mail.enqueue(tx, { ...originOf(client), kind: 'invite', user: user.id, url: defaultUrl, invitedBy });
         const events = [{ action: 'invite', collection: 'users', item: user.id, changed: [] } as const];
         await activity.record(tx, { userId: null, client }, events);
       });

@@ -1,18 +1,18 @@
-import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../db/client.js';
 import type { Job } from '../../db/job-queue.js';
 import { findEmailChange } from '../../db/queries/auth/email-changes.js';
-import { replaceEmailCode } from '../../db/queries/auth/email-codes.js';
-import { logsInFrom } from '../../db/queries/auth/logins.js';
+import { storeEmailCode } from '../../db/queries/auth/email-codes.js';
 import { findRecipient, findRecipientByEmail, type Recipient } from '../../db/queries/mail/recipients.js';
 import { matchesRegistrationFilter } from '../../db/queries/registration/registration-filter.js';
 import { extendRegistration, readRegistrations } from '../../db/queries/registration/registrations.js';
 import { readSettings } from '../../db/queries/settings/settings.js';
+import type { MailLimit } from '../../schemas/mails.js';
 import type { Clock } from '../platform/clock.js';
 import type { Locales } from '../platform/locales.js';
 import type { RateLimits } from '../server/rate-limits/service.js';
 import { type EmailCodes, emailCodeLifetime, maxWrongCodes } from '../tokens/email-codes.js';
 import type { LinkSubject, LinkTokens } from '../tokens/link-tokens.js';
+import type { IsFamiliar } from './familiar-origins.js';
 import type {
   EmailChangeJob,
   EmailChangeNoticeJob,
@@ -37,8 +37,18 @@ import type { MailTransport } from './transport.js';
 import type { MailInput } from './variables.js';
 
 export interface Delivery {
-  /** Renders the email of a job and sends it. Drops the email if it no longer has a recipient, or if it is over a limit. */
-  deliver(job: Job<MailJob>): Promise<void>;
+  /**
+   * Renders the email of a job and sends it.
+   * @returns why the email was dropped: because it is over a limit, or because it has no recipient; undefined: it was sent
+   */
+  deliver(job: Job<MailJob>): Promise<DroppedMail | undefined>;
+}
+
+/** Why an email was not sent. The queue keeps it, and `GET /mails` returns it. */
+export interface DroppedMail {
+  /** The limit that was exceeded; null: the email had no recipient. */
+  limit: MailLimit | null;
+  reason: string;
 }
 
 export function createDelivery(deps: {
@@ -48,25 +58,28 @@ export function createDelivery(deps: {
   locales: Locales;
   templates: MailTemplates;
   transport: MailTransport;
-  rateLimits: Pick<RateLimits, 'maySendMail' | 'mayAlert'>;
-  onTooMany(id: string, kind: MailKind): void;
+  rateLimits: Pick<RateLimits, 'exceededByMail' | 'mayAlert' | 'mayNotify'>;
+  isFamiliar: IsFamiliar;
+  onTooMany(id: string, kind: MailKind, limit: MailLimit): void;
   /** How long the link in each kind of email can be used, in milliseconds. */
   lifetimes: Readonly<Record<LinkMailKind | 'email_change', number>>;
   /** Links for emails whose job has no URL. `newPassword` is null if there is no login with a password. */
   pages: { login: string; newPassword: string | null; verifyEmail: string };
+  /** The folder of the account pages, with a trailing slash. Links to other pages are not displayed in HTML emails. */
+  accountUrl: string;
   clock: Clock;
   /** The right-hand side of Message-IDs. */
   domain: string;
 }): Delivery {
-  const { db, linkTokens, emailCodes, locales, templates, transport, rateLimits, onTooMany, lifetimes } = deps;
-  const { pages, clock, domain } = deps;
+  const { db, linkTokens, emailCodes, locales, templates, transport, rateLimits, isFamiliar, onTooMany } = deps;
+  const { lifetimes, pages, accountUrl, clock, domain } = deps;
 
   /** @param recipient undefined: the user no longer exists */
   const render = async (
     kind: MailKind,
     email: string,
     recipient: Recipient | undefined,
-    content: Partial<Pick<MailInput, 'url' | 'code' | 'passwordUrl' | 'validFor' | 'notice'>>,
+    content: Partial<Pick<MailInput, 'url' | 'code' | 'passwordUrl' | 'inviter' | 'validFor' | 'notice'>>,
   ) => {
     const settings = await readSettings(db);
     // Anyone can enter an address that is not their own, and a message instead of a name.
@@ -77,6 +90,7 @@ export function createDelivery(deps: {
       project: { name: settings.project_name, color: settings.project_color, logo: settings.project_logo },
       recipient: { email, first_name: named?.firstName ?? null, last_name: named?.lastName ?? null },
       url: null,
+      isOwnPage: content.url != null && isAccountPage(content.url),
       validFor: null,
       notice: null,
       ...content,
@@ -84,12 +98,16 @@ export function createDelivery(deps: {
     return { ...mail, kind, to: email };
   };
 
+  /** Whether a link leads to one of the account pages and contains no text but its token. */
+  const isAccountPage = (url: string) =>
+    url.startsWith(accountUrl) && /^[a-z-]+(?:\?token=[\w.-]+)?$/.test(url.slice(accountUrl.length));
+
   const writeNotice = async ({ user, email, url, ...notice }: NoticeJob) => {
     const recipient = await findRecipient(db, user);
     const to = email ?? (recipient?.status === 'active' ? recipient.email : null);
     if (to === null) return undefined;
     const subject = recipient && ({ scope: 'not-me', userId: user, state: notMeStateOf(recipient) } as const);
-    const link = subject ? linkWith(url, linkTokens.issue(subject, notMeLifetime)) : null;
+    const link = subject ? linkWith(url, linkTokens.issueDistinct(subject, notMeLifetime)) : null;
     return render('notice', to, recipient, { url: link, notice });
   };
 
@@ -101,11 +119,19 @@ export function createDelivery(deps: {
   };
 
   /** @param state the state that the link is bound to */
-  const writeLink = async (kind: LinkMailKind, recipient: Recipient, base: string, state: LinkSubject['state']) => {
+  const writeLink = async (
+    kind: LinkMailKind,
+    recipient: Recipient,
+    base: string,
+    state: LinkSubject['state'],
+    content: Partial<Pick<MailInput, 'inviter'>> = {},
+  ) => {
     const validFor = lifetimes[kind];
     const url = linkWith(base, linkTokens.issue({ scope: scopeOf[kind], userId: recipient.id, state }, validFor));
     // The address is the stored one, not the one that was typed.
-    return recipient.email === null ? undefined : render(kind, recipient.email, recipient, { url, validFor });
+    return recipient.email === null
+      ? undefined
+      : render(kind, recipient.email, recipient, { ...content, url, validFor });
   };
 
   /** Whether the settings allow this user to register now. If not, no earlier registration is sent again. */
@@ -135,8 +161,12 @@ export function createDelivery(deps: {
     return writeLink('reset', recipient, url, stateOf(recipient));
   };
 
-  const writeInvitation = async (recipient: Recipient | undefined, url: string) =>
-    recipient && isApplicable.invite(recipient) ? writeLink('invite', recipient, url, stateOf(recipient)) : undefined;
+  const writeInvitation = async (recipient: Recipient | undefined, url: string, invitedBy: string | null = null) => {
+    if (!recipient || !isApplicable.invite(recipient)) return undefined;
+    const user = invitedBy === null ? undefined : await findRecipient(db, invitedBy);
+    const inviter = user && { email: user.email, first_name: user.firstName, last_name: user.lastName };
+    return writeLink('invite', recipient, url, stateOf(recipient), { ...(inviter && { inviter }) });
+  };
 
   const writeEmailChange = async (job: EmailChangeJob) => {
     const user = await findRecipient(db, job.user);
@@ -168,6 +198,7 @@ export function createDelivery(deps: {
     user: Recipient | undefined,
     purpose: 'login' | 'reauthentication',
     base: string | null,
+    redirect: string | null = null,
   ): Promise<WrittenMail | undefined> => {
     const requested = new Date(requestedAt);
     const expiresAt = new Date(requested.getTime() + emailCodeLifetime);
@@ -175,22 +206,23 @@ export function createDelivery(deps: {
     if (!user?.email || !isApplicable[kind](user) || left <= 0) return undefined;
     const { code, codeHash, token, tokenHash } = emailCodes.create(purpose, user.id);
     const row = {
-      ...{ id: randomUUID(), user: user.id, purpose, codeHash, tokenHash: base === null ? null : tokenHash },
-      ...{ bindingHash: binding, attemptsLeft: maxWrongCodes, usedLinks: user.usedLinks },
+      ...{ user: user.id, purpose, codeHash, tokenHash: base === null ? null : tokenHash },
+      ...{ bindingHash: binding, attemptsLeft: maxWrongCodes, usedLinks: user.usedLinks, redirect },
       ...{ requestedAt: requested, expiresAt },
     };
     // The email is sent seconds after the request, so rounding down would give one minute too few.
     const validFor = Math.max(Math.round(left / minute), 1) * minute;
     const url = base === null ? null : linkWith(base, token);
     const written = await render(kind, user.email, user, { code, url, validFor });
-    return { ...written, store: () => replaceEmailCode(db, row) };
+    const store = (isKnown: boolean) => storeEmailCode(db, row, isKnown ? maxPending : maxUnfamiliarPending, clock());
+    return { ...written, store };
   };
 
   const writeEmailLogin = async (job: EmailLoginJob): Promise<WrittenMail | undefined> => {
     const user = await findRecipientByEmail(db, job.email);
     // As with a password reset, users who have not verified their address yet get the verification link instead.
     if (!user || !isApplicable.email_login(user)) return writeRegistration(user);
-    return writeCode(job, user, 'login', job.url);
+    return writeCode(job, user, 'login', job.url, job.redirect);
   };
 
   const write = async (job: MailJob): Promise<WrittenMail | undefined> => {
@@ -204,7 +236,7 @@ export function createDelivery(deps: {
       case 'email_change_notice':
         return writeEmailChangeNotice(job);
       case 'invite':
-        return writeInvitation(await findRecipient(db, job.user), job.url);
+        return writeInvitation(await findRecipient(db, job.user), job.url, job.invitedBy);
       case 'reset':
         return writeReset(job.email, job.url);
       case 'email_login':
@@ -218,29 +250,56 @@ export function createDelivery(deps: {
     }
   };
 
-  /** Counts the email once, however many attempts there are to send it. */
-  const isWithinLimits = async ({ data, attempt }: Job<MailJob>, kind: MailKind, to: string) => {
-    if (attempt > 1) return true;
-    if (data.kind === 'notice' && data.email === null) return rateLimits.mayAlert(data.changes.join(), data.user);
+  /** Counts the email once, however many attempts there are to send it. @returns the limit that it exceeds */
+  const exceededLimit = async ({ data, attempt }: Job<MailJob>, kind: MailKind, to: string, isKnown: boolean) => {
+    if (attempt > 1) return null;
+    if (data.kind === 'notice' && data.email === null) {
+      return (await rateLimits.mayAlert(data.changes.join(), data.user)) ? null : 'alerts';
+    }
+    if (data.kind === 'notice') return !data.isOwn || (await rateLimits.mayNotify(to)) ? null : 'notices';
     const { requestedFrom } = data;
-    if (requestedFrom === undefined) return true;
-    const isKnown = await logsInFrom(db, to, requestedFrom);
-    return rateLimits.maySendMail({ kind, to, network: isKnown ? null : requestedFrom });
+    if (requestedFrom === undefined) return null;
+    return rateLimits.exceededByMail({ kind, to, network: isKnown ? null : requestedFrom });
+  };
+
+  const drop = (id: string, kind: MailKind, limit: MailLimit): DroppedMail => {
+    onTooMany(id, kind, limit);
+    return { limit, reason: dropReasons[limit] };
   };
 
   return {
     deliver: async (job) => {
       const { id, data } = job;
       const written = await write(data);
-      if (!written) return;
+      if (!written) return withoutRecipient;
       const { kind, store, ...mail } = written;
-      if (!(await isWithinLimits(job, kind, mail.to))) return onTooMany(id, kind);
+      const isKnown = data.requestedFrom !== undefined && (await isFamiliar(mail.to, data));
+      const exceeded = await exceededLimit(job, kind, mail.to, isKnown);
+      if (exceeded) return drop(id, kind, exceeded);
       // After the limits, so that an email that is not sent does not void the previous code.
-      if (store && !(await store())) return;
+      const stored = (await store?.(isKnown)) ?? 'stored';
+      if (stored === 'too many') return drop(id, kind, 'pending');
+      if (stored === 'outdated') return outdated;
       await transport.send({ ...mail, messageId: `<${id}@${domain}>` });
     },
   };
 }
+
+const withoutRecipient: DroppedMail = { limit: null, reason: 'No user can use this email, or it is no longer needed.' };
+const outdated: DroppedMail = { limit: null, reason: 'A newer email was sent in its place.' };
+
+const dropReasons: Readonly<Record<MailLimit, string>> = {
+  network: 'Too many emails of this kind were requested from one network.',
+  mailbox: 'Too many emails of this kind were sent to this address.',
+  notices: 'Too many notices of changes to their own account were sent to this user.',
+  alerts: 'A notice of this kind was sent to this user recently.',
+  pending: 'Too many codes for this user can still be used.',
+};
+
+/** How many codes of a user can be used at the same time. With the limits on emails, there are never that many. */
+const maxPending = 100;
+/** The same, as far as requests from browsers and networks count from which the user has not signed in before. */
+const maxUnfamiliarPending = 50;
 
 const minute = 60_000;
 
@@ -251,8 +310,8 @@ const notMeLifetime = 7 * 24 * 60 * minute;
 interface WrittenMail extends RenderedMail {
   kind: MailKind;
   to: string;
-  /** Stores what the email contains, so that it can be used. @returns false: the email must not be sent */
-  store?: () => Promise<boolean>;
+  /** Stores what the email contains, so that it can be used. The email must be sent only if it is stored. */
+  store?: (isFamiliar: boolean) => ReturnType<typeof storeEmailCode>;
 }
 
 /** Kinds of email that go only to users with an account. Other kinds go to addresses that another person may have entered. */

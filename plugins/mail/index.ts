@@ -6,6 +6,7 @@ import { senderOf } from '../../schemas/config-values.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Caller } from '../server/caller.js';
 import { createDelivery } from './delivery.js';
+import { createFamiliarOrigins, type IsFamiliar } from './familiar-origins.js';
 import type { MailJob } from './jobs.js';
 import { createMailTemplates } from './templates.js';
 import { createMailTransport, type MailTransport } from './transport.js';
@@ -14,6 +15,8 @@ import { createMailWorker, type MailWorker } from './worker.js';
 declare module 'fastify' {
   interface FastifyInstance {
     mail: Mail;
+    /** Whether a user has signed in before from the network or the browser that requests an email to them. */
+    isFamiliarOrigin: IsFamiliar;
   }
 }
 
@@ -25,8 +28,8 @@ export interface Mail {
    * jobs must contain the network that requested them, in `requestedFrom`. The limits for these emails apply immediately before the
    * email is sent, because only then does the service know whether it sends the email, and to which stored address. Therefore the
    * request does the same work whatever the outcome, and only emails that are actually sent are counted: for each kind of email, per
-   * stored address and, unless the user has signed in from that network before, per network. An email over a limit is dropped and
-   * logged.
+   * stored address and network. Emails requested from a network or browser that the user has signed in from before are counted
+   * separately, per stored address only. An email over a limit is dropped and logged, and `list` returns it as such.
    *
    * A request must not check these limits itself. It can check `rateLimits.mayRequestMail`, which limits how many jobs one network
    * can queue.
@@ -59,6 +62,7 @@ export interface MailOptions {
 export const mailPlugin = plugin<MailOptions>(
   async (app, { transport: given }) => {
     const { config, db, clock, linkTokens, emailCodes, locales, activity, observe, rateLimits } = app;
+    app.decorate('isFamiliarOrigin', createFamiliarOrigins(db, app.knownBrowsers));
     const isProduction = config.NODE_ENV === 'production';
     const templates = createMailTemplates({ locales, folder: config.EMAIL_TEMPLATES_PATH });
     // The tests check the built-in templates.
@@ -92,13 +96,16 @@ export const mailPlugin = plugin<MailOptions>(
         templates,
         transport,
         rateLimits,
-        onTooMany: (id, kind) => app.log.info({ mail: { id, kind } }, 'an email was not sent: too many were requested'),
+        isFamiliar: app.isFamiliarOrigin,
+        onTooMany: (id, kind, limit) =>
+          app.log.info({ mail: { id, kind, limit } }, 'an email was dropped: it exceeded a limit'),
         lifetimes: {
           invite: config.USER_INVITE_TOKEN_TTL,
           registration: config.EMAIL_VERIFICATION_TOKEN_TTL,
           reset: config.PASSWORD_RESET_TOKEN_TTL,
           email_change: config.EMAIL_VERIFICATION_TOKEN_TTL,
         },
+        accountUrl: `${config.PUBLIC_URL}/account/`,
         pages: {
           login: `${config.PUBLIC_URL}/account/login`,
           newPassword: config.AUTH_DISABLE_DEFAULT ? null : `${config.PUBLIC_URL}/account/forgot-password`,
@@ -111,7 +118,11 @@ export const mailPlugin = plugin<MailOptions>(
         queue,
         delivery,
         observe,
-        onFailure: (error, job) => app.log.warn({ err: error, mail: job }, 'an email could not be sent; it is kept'),
+        onFailure: (error, job) =>
+          app.log.warn(
+            { err: error, mail: { ...job, response: responseIn(error) } },
+            'an email could not be sent; it is kept',
+          ),
       });
     }
 
@@ -145,6 +156,12 @@ export const mailPlugin = plugin<MailOptions>(
     dependencies: ['config', 'database', 'clock', 'tokens', 'locales', 'activity', 'tracing', 'rate-limits'],
   },
 );
+
+/** What the mail server responded, if that is why an email could not be sent. */
+function responseIn(error: unknown): string | undefined {
+  const { response, cause } = error as { response?: string; cause?: { response?: string } };
+  return response ?? cause?.response;
+}
 
 function requireAdministrator(caller: Caller): void {
   if (!caller.admin) throw new ApiError('FORBIDDEN');

@@ -1,4 +1,5 @@
 import type { ResetReport } from '../activity/service.js';
+import type { Client } from '../server/caller.js';
 
 /** Changes to an account's credentials, and suspicious sign-ins, that its user is notified of. */
 export const securityChanges = [
@@ -59,16 +60,18 @@ export interface AccountExistsJob extends RequestOrigin {
 }
 
 /** An email with a token in its link. */
-export type LinkMailJob = (
-  | { kind: 'invite'; user: string; url: string }
-  /** The link of this registration. Without `registration`, as in older jobs, the link of the user's latest registration. */
-  | { kind: 'registration'; user: string; registration?: string }
-  /** The link of the latest registration of an address. The service looks it up when it sends the email. */
-  | { kind: 'registration'; email: string }
-  /** Requested by a caller who knows only an address. The service looks up the user, if there is one, when it sends the email. */
-  | { kind: 'reset'; email: string; url: string }
-) &
-  RequestOrigin;
+export type LinkMailJob =
+  /** @property invitedBy the user who invites; absent or null: it is not known */
+  (
+    | { kind: 'invite'; user: string; url: string; invitedBy?: string | null }
+    /** The link of this registration. Without `registration`, as in older jobs, the link of the user's latest registration. */
+    | { kind: 'registration'; user: string; registration?: string }
+    /** The link of the latest registration of an address. The service looks it up when it sends the email. */
+    | { kind: 'registration'; email: string }
+    /** Requested by a caller who knows only an address. The service looks up the user, if there is one, when it sends the email. */
+    | { kind: 'reset'; email: string; url: string }
+  ) &
+    RequestOrigin;
 
 /** Data that every job can contain about the request that created it. */
 export interface RequestOrigin {
@@ -77,7 +80,15 @@ export interface RequestOrigin {
    * see {@link Mail.enqueue}. Absent: the email is always sent.
    */
   requestedFrom?: string;
+  /** The cookie of the browser that requested the email (`client.browser`). */
+  browser?: string;
 }
+
+/** The origin of a request for an email, for its job. */
+export const originOf = ({ network, browser }: Pick<Client, 'network' | 'browser'>): RequestOrigin => ({
+  requestedFrom: network,
+  ...(browser === undefined ? {} : { browser }),
+});
 
 /**
  * Sends a link to a new address to confirm it. If another user has the address when the email is sent, the email informs them
@@ -116,6 +127,8 @@ export interface EmailLoginJob extends CodeRequested {
   email: string;
   /** The page that the link opens. */
   url: string;
+  /** The account page that opens after a login with the link. It is stored with the request, and does not appear in the email. */
+  redirect?: string;
 }
 
 /** Sends a code with which a signed-in user proves their identity again. */

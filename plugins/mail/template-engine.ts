@@ -11,7 +11,7 @@ const limits = { parseLimit: 1_000_000, renderLimit: 1_000, memoryLimit: 10_000_
 export function createEngine(set: TemplateSet, output: 'html' | 'text'): Liquid {
   const sources: Record<string, string> = Object.create(null);
   for (const [name, { source }] of set) sources[name] = source;
-  return new Liquid({
+  const engine = new Liquid({
     templates: sources,
     cache: true,
     strictVariables: true,
@@ -21,7 +21,34 @@ export function createEngine(set: TemplateSet, output: 'html' | 'text'): Liquid 
     ...(output === 'html' ? { outputEscape: 'escape' as const } : {}),
     ...limits,
   });
+  if (output === 'html') engine.registerFilter('breakable', { handler: breakable, raw: true });
+  return engine;
 }
+
+/** Characters. A longer address may not fit on a line of a phone. */
+const maxUnbrokenLength = 24;
+
+/** Escapes a text, and lets the lines of long addresses break after `@` and the other separators, instead of in the middle of a word. */
+function breakable(text: unknown): string {
+  return String(text)
+    .split(/(\s+)/)
+    .map((word) => {
+      const escaped = escapeHtml(word);
+      return word.includes('@') && word.length > maxUnbrokenLength
+        ? escaped.replace(/[@.+_-](?=.)/g, '$&<wbr>')
+        : escaped;
+    })
+    .join('');
+}
+
+const entities: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&#34;',
+  "'": '&#39;',
+};
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 
 interface Token {
   file?: string;

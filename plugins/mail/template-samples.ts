@@ -6,13 +6,20 @@ import type { MailInput } from './variables.js';
 export function sampleInputs(kind: MailKind, language: Locale): MailInput[] {
   if (kind === 'notice') return sampleNotices(language);
   if (kind === 'email_login' || kind === 'email_code') return sampleCodes(kind, language);
-  return sampleLinks(language);
+  return sampleLinks(kind, language);
 }
 
-function sampleLinks(language: Locale): MailInput[] {
+const inviter = { email: 'grace@example.com', first_name: 'Grace', last_name: 'Hopper' };
+
+function sampleLinks(kind: MailKind, language: Locale): MailInput[] {
   const { full, bare } = samples(language);
   return [
-    { ...full, passwordUrl: 'https://accounts.example.com/account/forgot-password', validFor: 7 * 86_400_000 },
+    {
+      ...full,
+      ...(kind === 'invite' ? { inviter } : {}),
+      passwordUrl: 'https://accounts.example.com/account/forgot-password',
+      validFor: 7 * 86_400_000,
+    },
     { ...bare, url: full.url, validFor: 60_000 },
   ];
 }
@@ -45,11 +52,13 @@ function samples(language: Locale) {
     project: { name: 'Example', color: '#336699', logo: 'https://example.com/logo.png' },
     recipient: { email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace' },
     url,
+    isOwnPage: true,
     validFor: null,
     notice: null,
   };
   const bare: MailInput = {
     ...full,
+    isOwnPage: false,
     project: { name: 'Example', color: null, logo: null },
     recipient: { email: 'ada@example.com', first_name: null, last_name: null },
     url: null,

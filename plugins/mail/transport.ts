@@ -1,3 +1,5 @@
+import { hostname } from 'node:os';
+import { domainToASCII } from 'node:url';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import type { Executor } from '../../db/client.js';
 import { keepMail } from '../../db/queries/mail/mailbox.js';
@@ -50,7 +52,8 @@ export function createMailTransport(
   if (kind === 'mailbox') {
     return isProduction ? null : { send: (mail) => keepMail(db, mail, clock()), close: () => {} };
   }
-  const mailer = kind === 'smtp' ? createSmtp(config) : createSendmail(config);
+  const refusals = createRefusalRecord();
+  const mailer = kind === 'smtp' ? createSmtp(config, refusals.logger) : createSendmail(config);
   const from = senderOf(config.EMAIL_FROM) ?? config.EMAIL_FROM;
   const handover: Operation =
     kind === 'smtp'
@@ -72,10 +75,11 @@ export function createMailTransport(
           'Auto-Submitted': 'auto-generated',
         },
       };
+      const earlier = refusals.count();
       try {
         await observe(handover, () => within(smtpTimeoutMs.all, mailer.sendMail(mail), tooLate));
       } catch (error) {
-        throw isRejection(error) ? new MailRejectedError(error) : error;
+        throw isRejection(error) ? new MailRejectedError(error) : withResponse(error, refusals.since(earlier));
       }
     },
     close: () => mailer.close(),
@@ -91,11 +95,61 @@ function isRejection(error: unknown): error is Error {
   return error instanceof Error && permanent === true && (command === 'RCPT TO' || command === 'DATA');
 }
 
-function createSmtp(config: Config) {
+/**
+ * If the mail server refuses EHLO and closes the connection, the error of the library does not contain the response. Therefore this
+ * records the latest refusal on all connections, which are to the same server.
+ */
+function createRefusalRecord() {
+  let count = 0;
+  let latest: string | undefined;
+  const note = ({ tnx }: { tnx?: string }, line: unknown) => {
+    if (tnx !== 'server' || typeof line !== 'string' || !/^[45]\d\d[ -]/.test(line)) return;
+    count++;
+    latest = line.slice(0, maxResponseLength);
+  };
+  const ignore = () => {};
+  return {
+    logger: { trace: note, debug: note, info: note, warn: ignore, error: ignore, fatal: ignore },
+    count: () => count,
+    /** The latest refusal, if there was one after `earlier`. */
+    since: (earlier: number) => (count > earlier ? latest : undefined),
+  };
+}
+
+const maxResponseLength = 1000;
+
+/** Adds the response of the mail server to an error that does not contain it. */
+function withResponse(error: unknown, response: string | undefined): unknown {
+  if (!(error instanceof Error) || response === undefined || 'response' in error) return error;
+  return Object.assign(new Error(`${error.message}: ${response}`, { cause: error }), { response });
+}
+
+/** A name that strict mail servers accept for EHLO: at least two labels, and not an IP address. */
+const fullName = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/i;
+
+/**
+ * The name with which the service introduces itself to mail servers: the host of PUBLIC_URL, if it is a full domain name. Otherwise,
+ * the domain of the sender, or the name of the machine. In a container, that is often not a full name, which many servers refuse.
+ */
+export function ehloNameOf(
+  { EMAIL_SMTP_NAME, PUBLIC_URL, EMAIL_FROM }: Pick<Config, 'EMAIL_SMTP_NAME' | 'PUBLIC_URL' | 'EMAIL_FROM'>,
+  machine = hostname(),
+): string {
+  if (EMAIL_SMTP_NAME !== undefined) return EMAIL_SMTP_NAME;
+  const sender = domainToASCII(senderOf(EMAIL_FROM)?.address.split('@')[1] ?? '');
+  // The default sender is only an example, and its domain does not allow anyone to send emails for it.
+  const candidates = [new URL(PUBLIC_URL).hostname, sender === 'example.com' ? '' : sender, machine];
+  return candidates.find((name) => fullName.test(name)) ?? 'localhost.localdomain';
+}
+
+function createSmtp(config: Config, logger: ReturnType<typeof createRefusalRecord>['logger']) {
   const { EMAIL_SMTP_USER: user, EMAIL_SMTP_PASSWORD: pass } = config;
   return createTransport({
     host: config.EMAIL_SMTP_HOST,
     port: config.EMAIL_SMTP_PORT,
+    name: ehloNameOf(config),
+    logger,
+    transactionLog: true,
     secure: config.EMAIL_SMTP_SECURE,
     ignoreTLS: config.EMAIL_SMTP_IGNORE_TLS,
     ...(user === undefined ? {} : { auth: { user, pass: pass ?? '' } }),

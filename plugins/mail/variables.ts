@@ -9,8 +9,12 @@ export interface MailInput {
   recipient: { email: string; first_name: string | null; last_name: string | null };
   /** The link in the email; null: it has none. */
   url: string | null;
+  /** Whether the link leads to an account page. The URL of another page may contain text of an anonymous caller. */
+  isOwnPage: boolean;
   /** The code in the email; null: it has none. */
   code?: string | null;
+  /** The user who invites, in an invitation; absent: it is not known. */
+  inviter?: { email: string | null; first_name: string | null; last_name: string | null };
   /** The page where users can request a new password, for the email that offers this as a second link, or null. */
   passwordUrl?: string | null;
   /** How long the link in `url` can be used, in milliseconds; null: it does not expire. */
@@ -24,8 +28,10 @@ export interface MailVariables extends Branding {
   language: string;
   direction: 'ltr' | 'rtl';
   url: string | null;
+  url_text: string | null;
   code: string | null;
   password_url: string | null;
+  inviter: string | null;
   email: string;
   first_name: string | null;
   last_name: string | null;
@@ -42,8 +48,10 @@ export function variablesOf({
   project,
   recipient,
   url,
+  isOwnPage,
   code = null,
   passwordUrl = null,
+  inviter,
   validFor,
   notice,
 }: MailInput): MailVariables {
@@ -51,8 +59,10 @@ export function variablesOf({
     language: language.tag,
     direction: directionOf(language.tag),
     url,
+    url_text: isOwnPage ? url : null,
     code,
     password_url: passwordUrl,
+    inviter: inviter === undefined ? null : inviterOf(inviter),
     email: oneLine(recipient.email),
     first_name: nameOf(recipient.first_name),
     last_name: nameOf(recipient.last_name),
@@ -126,6 +136,12 @@ function nameOf(name: string | null | undefined): string | null {
   // Check the text as readers see it: a period has many Unicode forms, and joiners are invisible.
   const seen = line.replace(/\p{Cf}/gu, '').normalize('NFKC');
   return line.length > maxNameLength || looksLikeLink.test(seen) ? null : line || null;
+}
+
+/** The name of the user who invites, or the address if there is no name that an email can contain. */
+function inviterOf({ email, first_name, last_name }: NonNullable<MailInput['inviter']>): string | null {
+  const name = nameOf([first_name, last_name].filter(Boolean).join(' '));
+  return name ?? (email === null ? null : oneLine(email));
 }
 
 const rightToLeft = new Set(['Arab', 'Hebr', 'Syrc', 'Thaa', 'Nkoo', 'Adlm', 'Rohg', 'Aran']);

@@ -1,6 +1,6 @@
 import type { Job, JobQueue } from '../../db/job-queue.js';
 import type { Observe } from '../platform/traced-operations.js';
-import type { Delivery } from './delivery.js';
+import type { Delivery, DroppedMail } from './delivery.js';
 import type { MailJob } from './jobs.js';
 import { MailRejectedError } from './transport.js';
 
@@ -39,15 +39,16 @@ export function createMailWorker(deps: {
       attributes: attributesOf(id, data),
       isRoot: true,
     } as const;
+    let dropped: DroppedMail | undefined;
     try {
-      await observe(operation, () => delivery.deliver(job));
+      dropped = await observe(operation, () => delivery.deliver(job));
     } catch (error) {
       onFailure(error, { id, kind: data.kind });
       const reason = error instanceof Error ? error.message : String(error);
       await queue.fail(job, { reason, isPermanent: error instanceof MailRejectedError });
       return;
     }
-    await queue.complete(id);
+    await queue.complete(id, dropped);
   };
 
   const startDeliveries = async (): Promise<number> => {

@@ -39,8 +39,8 @@ export interface PageRequest {
 }
 
 export type Link =
-  /** `proof`: what the confirmation of a registration requires. */
-  { email: string; proof?: 'none' | 'password' } | { reason: string };
+  /** `proof`: what the confirmation of a registration requires. `redirect`: the account page to open after the login. */
+  { email: string; proof?: 'none' | 'password'; redirect?: string } | { reason: string };
 
 export interface RenderedPage {
   html: string;

@@ -6,6 +6,7 @@ export type KeyPurpose =
   | 'refresh-token'
   | 'link-token'
   | 'email-code'
+  | 'known-browser'
   | 'passkey-challenge'
   | 'tfa-secret'
   | 'provider-login'

@@ -23,14 +23,23 @@ export const basePathOf = (publicUrl: string): string => new URL(publicUrl).path
 /** Characters. Limits URLs in emails, because anyone can request such an email to any address. */
 const maxUrlLength = 2048;
 
+/** Characters of the query and the fragment, which the list does not determine. Plain-text emails contain them. */
+const maxUrlRestLength = 200;
+
 /** @throws {ApiError} INVALID_PAYLOAD if the URL is not in the list, or is too long */
 export function requireAllowedUrl(name: string, url: string | undefined, allowList: readonly string[]): void {
   if (url === undefined) return;
   if (url.length > maxUrlLength) {
     throw new ApiError('INVALID_PAYLOAD', { reason: `${name} can have at most ${maxUrlLength} characters` });
   }
-  if (isAllowedUrl(url, allowList)) return;
-  throw new ApiError('INVALID_PAYLOAD', { reason: `${name} is not in the list of allowed URLs` });
+  if (!isAllowedUrl(url, allowList)) {
+    throw new ApiError('INVALID_PAYLOAD', { reason: `${name} is not in the list of allowed URLs` });
+  }
+  const [, query = '', fragment = ''] = /^[^?#]*\??([^#]*)#?(.*)$/s.exec(url) ?? [];
+  if (query.length + fragment.length > maxUrlRestLength) {
+    const reason = `The query and fragment of ${name} can have at most ${maxUrlRestLength} characters in total`;
+    throw new ApiError('INVALID_PAYLOAD', { reason });
+  }
 }
 
 /** Parses an HTTP or HTTPS URL without a username and password. Other schemes have no origin to compare. */

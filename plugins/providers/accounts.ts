@@ -25,7 +25,7 @@ import type { SessionMode } from '../../schemas/sessions.js';
 import type { Activity } from '../activity/service.js';
 import type { SecondFactor } from '../auth/second-factor/service.js';
 import type { Sessions } from '../auth/sessions/index.js';
-import type { IssuedSession } from '../auth/sessions/issuing.js';
+import type { IssuedSession, LoginChanges } from '../auth/sessions/issuing.js';
 import type { Clock } from '../platform/clock.js';
 import type { Client } from '../server/caller.js';
 import { endUnclaimedUsers } from '../users/end-unclaimed-users.js';
@@ -210,8 +210,14 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   const notActive = (holder: IdentityHolder | undefined) =>
     invalidCredentials(holder?.id, holder ? reasonOfStatus(holder.status) : 'unknown_user');
 
-  const begin = async (tx: Executor, holder: IdentityHolder, mode: SessionMode, client: Client) => {
-    const issued = await sessions.begin(tx, { id: holder.id, tfaSecret: holder.tfaSecret }, mode, client);
+  const begin = async (
+    tx: Executor,
+    holder: IdentityHolder,
+    mode: SessionMode,
+    client: Client,
+    changes: LoginChanges = {},
+  ) => {
+    const issued = await sessions.begin(tx, { id: holder.id, tfaSecret: holder.tfaSecret }, mode, client, changes);
     if (!issued) throw notActive(holder);
     return issued;
   };
@@ -262,7 +268,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
         return await transact(db, async (tx) => {
           if (!(await spendState(tx, pending.id, new Date(pending.expires)))) throw new ApiError('INVALID_CREDENTIALS');
           await update(tx, pending.profile, holder, client);
-          const issued = await begin(tx, holder, mode, client);
+          const issued = await begin(tx, holder, mode, client, { hasOwnNotice: code?.kind === 'recovery' });
           if (code) await secondFactor.use(tx, holder.id, code, { userId: holder.id, client });
           return issued;
         });

@@ -18,7 +18,6 @@ import {
 import { deleteUsersWithoutRegistrations } from '../../db/queries/registration/unclaimed-users.js';
 import { readSettings } from '../../db/queries/settings/settings.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { LinkTokenClaims } from '../../schemas/link-tokens.js';
 import type { Activity } from '../activity/service.js';
 import type { Lockouts } from '../auth/password-checks/lockouts.js';
 import type { PasswordRules } from '../auth/password-rules/service.js';
@@ -31,7 +30,7 @@ import { padResponseTime } from '../platform/response-time-padding.js';
 import { requireAllowedUrl } from '../platform/urls.js';
 import type { Client } from '../server/caller.js';
 import type { RateLimits } from '../server/rate-limits/service.js';
-import type { LinkTokens } from '../tokens/link-tokens.js';
+import type { LinkClaims, LinkTokens } from '../tokens/link-tokens.js';
 
 export interface NewRegistration {
   email: string;
@@ -85,7 +84,7 @@ class Refusal extends Error {}
 const maxPending = 100;
 
 /** The error for a link that was used, or that became void through another registration, a deletion or a change of status. */
-const voidLink = (claims: LinkTokenClaims) =>
+const voidLink = (claims: LinkClaims) =>
   invalidPayload('This link has already been used or is no longer valid').concerning(claims.id);
 
 export function createRegistration(deps: {
@@ -223,7 +222,7 @@ export function createRegistration(deps: {
   };
 
   /** The pending registration that a link belongs to. @throws {ApiError} INVALID_PAYLOAD */
-  const pendingOf = async (executor: Executor, claims: LinkTokenClaims, user: Recipient | undefined) => {
+  const pendingOf = async (executor: Executor, claims: LinkClaims, user: Recipient | undefined) => {
     if (!user || !isApplicable.registration(user)) throw voidLink(claims);
     const all = await readRegistrations(executor, user.id, clock());
     const pending = all.find((one) => linkTokens.matchesState(claims, stateOfRegistration(user, one.id)));
@@ -233,7 +232,7 @@ export function createRegistration(deps: {
 
   /** @param choose selects the password and the names for the account */
   const activate = async (
-    claims: LinkTokenClaims,
+    claims: LinkClaims,
     client: Client,
     choose: (pending: PendingRegistration) => Pick<PendingRegistration, 'password' | 'firstName' | 'lastName'>,
   ) => {

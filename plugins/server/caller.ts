@@ -18,6 +18,8 @@ export interface Client {
   userAgent: string | null;
   /** The unit by which requests are counted: the IPv4 address, or the /64 of an IPv6 address, which belongs to one customer. */
   network: string;
+  /** The cookie that shows which users have signed in from this browser (`KnownBrowsers`), not verified yet. Absent: none. */
+  browser?: string | undefined;
   /** The ID of the request, as in `x-request-id`. */
   requestId: string;
   /** Aborts when the response is no longer needed: the client has disconnected, or the request has timed out. */
@@ -95,10 +97,15 @@ export function networkOf({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>)
 export const normalizeEmail = (email: string): string =>
   (storedEmail(email) ?? email.normalize('NFKC')).trim().toLowerCase();
 
+/** The cookie for {@link Client.browser}. With https, its name has a prefix. */
+export const knownBrowserCookie = 'gatehouse_known_browser';
+const knownBrowserPattern = new RegExp(`(?:^|; *)(?:__Host-)?${knownBrowserCookie}=([\\w.-]{1,200})(?:;|$)`);
+
 class RequestClient implements Client {
   readonly ip: string | null;
   readonly userAgent: string | null;
   readonly network: string;
+  readonly browser: string | undefined;
   readonly requestId: string;
   readonly #response: FastifyReply['raw'] | null;
   #abandoned: AbortSignal | undefined;
@@ -110,6 +117,7 @@ class RequestClient implements Client {
     // Truncating can split a surrogate pair, and the database rejects JSON that contains half of one.
     this.userAgent = userAgent ? userAgent.slice(0, maxUserAgentLength).toWellFormed() : null;
     this.network = networkOf(request);
+    this.browser = knownBrowserPattern.exec(request.headers.cookie ?? '')?.[1];
     this.requestId = request.id;
     this.#response = request.response;
   }
@@ -131,18 +139,55 @@ function abandonedSignal(response: FastifyReply['raw'] | null): AbortSignal {
   return controller.signal;
 }
 
+/** Programs that people use, by the name that they send first (RFC 9110, 10.1.5). */
+const programs = [
+  ...[
+    'axios',
+    'Bruno',
+    'curl',
+    'Dart',
+    'Deno',
+    'Go-http-client',
+    'HTTPie',
+    'insomnia',
+    'Java',
+    'Java-http-client',
+    'ky',
+    'node',
+  ],
+  ...['node-fetch', 'okhttp', 'PostmanRuntime', 'python-requests', 'Python-urllib', 'Ruby', 'undici', 'Wget'],
+];
+/** The names that a device can have. The parser copies the name of a browser that it does not know from the user agent. */
+const deviceNames: ReadonlySet<string | undefined> = new Set([
+  ...Object.values(bowser.BROWSER_MAP),
+  ...Object.values(bowser.OS_MAP),
+  ...programs,
+]);
+
+const programIn = (userAgent: string) => /^[\w.-]+(?=\/|$)/.exec(userAgent)?.[0];
+const namesOf = (names: readonly (string | undefined)[]) => names.filter(Boolean).join(', ') || null;
+
 /**
- * A readable name for a user agent: browser and system, such as `Firefox, Linux`, or the name of the program. Clients can send
- * any text, so the name only helps users to recognize a session or an unfamiliar sign-in. The service must not base any other decision
- * on it. It contains no versions, so an update of the browser does not change it.
+ * A readable name for a user agent: browser and system, such as `Firefox, Linux`, or the name of the program; null if it is unknown.
+ * Emails contain it, so all names are from a fixed list: clients can send any text. The name only helps users to recognize a session or
+ * an unfamiliar sign-in. The service must not base any other decision on it. It contains no versions.
  */
 export function deviceOf(userAgent: string | null): string | null {
   if (userAgent === null) return null;
   const { browser, os } = bowser.parse(userAgent);
-  // A program sends its name first, as in `curl/8.5.0` (RFC 9110, 10.1.5). The parser also uses it for programs that it does not know.
-  const program = /^[\w.-]+(?=\/|$)/.exec(userAgent)?.[0];
-  const name = browser.name || (program === 'Mozilla' ? undefined : program);
-  return [name, os.name].filter(Boolean).join(', ') || null;
+  const name = [browser.name, programIn(userAgent)].find((known) => deviceNames.has(known));
+  return namesOf([name, deviceNames.has(os.name) ? os.name : undefined]);
+}
+
+/**
+ * Identifies a kind of device, to recognize it at the next sign-in. For a program that is not in the list, it contains the name that the
+ * client sends, so it must not be displayed. An update of the browser does not change it.
+ */
+export function deviceKeyOf(userAgent: string | null): string | null {
+  if (userAgent === null) return null;
+  const { browser, os } = bowser.parse(userAgent);
+  const program = programIn(userAgent);
+  return namesOf([browser.name || (program === 'Mozilla' ? undefined : program), os.name]);
 }
 
 /** Combines the policies of a user. A policy with `ip_access` applies only to addresses in its ranges. */

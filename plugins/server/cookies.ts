@@ -4,7 +4,10 @@ import plugin from 'fastify-plugin';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The names of all cookies that the service sets: the session cookies, and those that other plugins add. */
+    /**
+     * The names of all cookies that have an effect on requests: the session cookies, and those that other plugins add. The cookie by which
+     * a browser is recognized has none except on limits.
+     */
     ownCookies: Set<string>;
   }
   interface FastifyRequest {

@@ -3,6 +3,7 @@ import { createDecoder } from 'fast-jwt';
 import { ApiError } from '../../schemas/errors.js';
 import { AccessTokenClaims } from '../../schemas/sessions.js';
 import { toNumericDate } from '../platform/clock.js';
+import { linkTokenType } from './jwt.js';
 import { type Signing, type Verifier, verifiersOf, verifySigned } from './signed.js';
 import type { SigningKeys } from './signing-keys/service.js';
 
@@ -11,7 +12,7 @@ export interface AccessTokens {
   issue(claims: Omit<AccessTokenClaims, 'iat' | 'exp' | 'iss' | 'aud'>, expiresAt: Date): string;
   /**
    * Verifies a token: signature, algorithm, type, issuer, shape of the claims, and finally the expiry.
-   * @returns undefined, without any verification, if it is not a JWT that names this service as the issuer
+   * @returns undefined, without any verification, if it is not a JWT of this service
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED
    */
   verify(token: string): Promise<AccessTokenClaims | undefined>;
@@ -29,10 +30,14 @@ const isAccessToken = TypeCompiler.Compile(AccessTokenClaims);
  * with the key derived from SECRET (HS256). No other part of a token affects how it is verified.
  */
 export function createAccessTokens(
-  signing: Signing & { keys: Pick<SigningKeys, 'signer' | 'find'>; audience?: string | undefined },
+  signing: Signing & { issuer: string; keys: Pick<SigningKeys, 'signer' | 'find'>; audience?: string | undefined },
 ): AccessTokens {
   const { jwt, keys, clock, issuer, audience } = signing;
   const ownVerifiers = verifiersOf(signing);
+
+  /** Tokens in links name no issuer, because links are short. Their type shows whose they are. */
+  const isOwn = (unverified: { issuer: unknown; typ: unknown }) =>
+    unverified.issuer === issuer || unverified.typ === linkTokenType;
 
   const verifiersFor = async (kid: unknown): Promise<readonly Verifier[]> => {
     if (kid === undefined) return ownVerifiers;
@@ -50,7 +55,7 @@ export function createAccessTokens(
 
     verify: async (token) => {
       const unverified = read(token);
-      if (unverified?.issuer !== issuer) return undefined;
+      if (unverified === undefined || !isOwn(unverified)) return undefined;
       const claims = verifySigned(token, isAccessToken, await verifiersFor(unverified.kid));
       if (claims.exp <= toNumericDate(clock())) throw new ApiError('TOKEN_EXPIRED');
       return claims;
@@ -58,12 +63,12 @@ export function createAccessTokens(
   };
 }
 
-/** The unverified issuer and key ID of a JWT; undefined if the text is not a JWT. */
-function read(token: string): { issuer: unknown; kid: unknown } | undefined {
+/** The unverified issuer, type, and key ID of a JWT; undefined if the text is not a JWT. */
+function read(token: string): { issuer: unknown; typ: unknown; kid: unknown } | undefined {
   if (token.split('.').length !== 3) return undefined;
   try {
     const { header, payload } = decode(token) as Record<'header' | 'payload', Record<string, unknown>>;
-    return { issuer: payload.iss, kid: header.kid };
+    return { issuer: payload.iss, typ: header.typ, kid: header.kid };
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@ import jwt, { type FastifyJWTOptions } from '@fastify/jwt';
 import plugin from 'fastify-plugin';
 import { deriveKey, type KeyPurpose } from '../platform/key-derivation.js';
 
-/** The issuer of all tokens of the service. A JWT with another issuer is not treated as a JWT. */
+/** The issuer of access tokens. A JWT with another issuer is not treated as a JWT. */
 export const issuer = 'gatehouse';
 
 /** The `typ` of an access token (RFC 9068, 2.1). No other kind of token is accepted as an access token. */

@@ -10,10 +10,9 @@ export interface Signing {
   /** Previous keys, whose signatures are still accepted in addition to the key of `jwt`. */
   previousKeys?: readonly Buffer[];
   clock: Clock;
-  issuer: string;
 }
 
-/** Verifies the signature, algorithm, type and issuer of a token with one key. @returns its claims @throws if the token is invalid */
+/** Verifies the signature, algorithm, type and (if it names one) issuer of a token with one key. @returns its claims @throws if the token is invalid */
 export type Verifier = (token: string) => unknown;
 
 /** The verifiers for the key from SECRET and for the previous keys. */

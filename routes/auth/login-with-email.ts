@@ -14,7 +14,7 @@ export function loginWithEmail(app: App): void {
         tags: ['Authentication'],
         summary: 'Log in by email',
         description:
-          'Starts a session with the code or link from an email that `POST /auth/email/request` sent. Each email can be used once. After five wrong codes from the browser that requested the email, its code and link become invalid. If the login fails, the response does not reveal the reason. Wrong codes count as failed login attempts. After `INVALID_OTP`, send the same code or token again with `otp`. The login also verifies the email address. Fails with `FORBIDDEN` unless the setting `email_login` is turned on.',
+          'Starts a session with the code or link from an email that `POST /auth/email/request` sent. Each email can be used once. After five wrong codes from the browser that requested the email, its code becomes invalid; the link remains valid. If the login fails, the response does not reveal the reason. Wrong codes count as failed login attempts. After `INVALID_OTP`, send the same code or token again with `otp`. The login also verifies the email address. Fails with `FORBIDDEN` unless the setting `email_login` is turned on.',
         body: LoginWithEmailBody,
         response: {
           200: { ...SessionTokensResponse, description: 'The login succeeded.', headers: cookieHeaders },
@@ -25,7 +25,8 @@ export function loginWithEmail(app: App): void {
     async (request, reply) => {
       const { mode = 'json', otp } = request.body;
       const issued = await app.emailLogin.login(credentialIn(request, request.body), { mode, otp }, request.client);
-      return { data: reply.sendTokens(issued) };
+      const isBrowser = app.emailLoginBrowser.hashesIn(request).length > 0;
+      return { data: reply.sendTokens(issued, { isBrowser }) };
     },
   );
 

@@ -12,7 +12,7 @@ export function requestEmailLogin(app: App): void {
         tags: ['Authentication'],
         summary: 'Request a login code',
         description:
-          "Sends an email with a six-digit code and a link, if the address belongs to an active user who does not log in through a provider. The response is always the same, even if the address is unknown or too many emails were requested recently. The code and the link are valid for ten minutes. A new request invalidates the code and the link from the previous one. Fails with `FORBIDDEN` if the setting `email_login` is turned off. With an empty body, the operation sends no login code. It sends the logged-in user a code for `POST /auth/reauthenticate`, even if the setting is turned off, but only if `methods` in the user's `REAUTHENTICATION_REQUIRED` errors contains `email`.",
+          "Sends an email with a six-digit code and a link, if the address belongs to an active user who does not log in through a provider. The response is always the same, even if the address is unknown or too many emails were requested recently. The code and the link are valid for ten minutes. A new request from the same browser, or with the same `binding`, invalidates the code and the link from the previous one. Fails with `FORBIDDEN` if the setting `email_login` is turned off. With an empty body, the operation sends no login code. It sends the logged-in user a code for `POST /auth/reauthenticate`, even if the setting is turned off, but only if `methods` in the user's `REAUTHENTICATION_REQUIRED` errors contains `email`.",
         body: RequestEmailLoginBody,
         response: {
           204: {

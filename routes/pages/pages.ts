@@ -13,8 +13,8 @@ const visitorPages = [
 ] as const;
 
 type PageName = Parameters<App['pages']['render']>[0];
-/** Whose link it is, and what it requires. */
-type Link = { email: string; proof?: 'none' | 'password' };
+/** Whose link it is, what it requires, and which page it opens. */
+type Link = { email: string; proof?: 'none' | 'password'; redirect?: string };
 
 const languageCookie = 'gatehouse_language';
 /** Seconds. */

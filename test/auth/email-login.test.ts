@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { emailCodes, settings } from '../../db/schema.js';
@@ -129,22 +129,25 @@ t.test('an app without cookies sends the same binding with both requests', async
   }
 });
 
-t.test('five wrong codes void the request, and only those from the browser that made it', async (t) => {
-  const far = await requested();
-  for (let by = 1; by <= 8; by++)
-    isRefused(t, await enter(browser(), far.user.email, otherCode(far.code, by)), 'elsewhere');
-  for (let by = 1; by <= 4; by++)
-    isRefused(t, await enter(far.visitor, far.user.email, otherCode(far.code, by)), 'here');
-  t.equal((await enter(far.visitor, far.user.email, far.code)).statusCode, 200, 'after four wrong codes');
+t.test(
+  'five wrong codes void the code and not the link, and only those from the browser that requested it',
+  async (t) => {
+    const far = await requested();
+    for (let by = 1; by <= 8; by++)
+      isRefused(t, await enter(browser(), far.user.email, otherCode(far.code, by)), 'elsewhere');
+    for (let by = 1; by <= 4; by++)
+      isRefused(t, await enter(far.visitor, far.user.email, otherCode(far.code, by)), 'here');
+    t.equal((await enter(far.visitor, far.user.email, far.code)).statusCode, 200, 'after four wrong codes');
 
-  const { user, visitor, code, token } = await requested();
-  const guesses = Array.from({ length: 5 }, (_, index) => enter(visitor, user.email, otherCode(code, index + 1)));
-  for (const response of await Promise.all(guesses)) isRefused(t, response, 'a wrong code');
-  isRefused(t, await enter(visitor, user.email, code), 'the code, after five wrong ones');
-  isRefused(t, await open(token), 'the link, after five wrong codes');
-  await ask(visitor, user.email);
-  t.equal((await enter(visitor, user.email, (await received(user.email)).code)).statusCode, 200, 'a new code');
-});
+    const { user, visitor, code, token } = await requested();
+    const guesses = Array.from({ length: 5 }, (_, index) => enter(visitor, user.email, otherCode(code, index + 1)));
+    for (const response of await Promise.all(guesses)) isRefused(t, response, 'a wrong code');
+    isRefused(t, await enter(visitor, user.email, code), 'the code, after five wrong ones');
+    t.equal((await open(token)).statusCode, 200, 'the link, after five wrong codes');
+    await ask(visitor, user.email);
+    t.equal((await enter(visitor, user.email, (await received(user.email)).code)).statusCode, 200, 'a new code');
+  },
+);
 
 t.test('of twenty concurrent uses of a request, one succeeds', async (t) => {
   const { user, visitor, code, token } = await requested();
@@ -193,16 +196,85 @@ t.test('a new request, and a change of the account, void the previous request', 
 
 t.test('an email that was delayed does not replace a newer code', async (t) => {
   const { email } = await createAccount(app);
-  const visitor = browser();
+  const appBinding = randomBytes(24).toString('base64url');
   await app.mail.enqueue(app.db, {
-    ...{ kind: 'email_login', email, url: 'https://app.example.com', binding: 'x' },
+    ...{
+      kind: 'email_login',
+      email,
+      url: 'https://app.example.com',
+      binding: app.emailCodes.bindingHashes(['app', appBinding])[0],
+    },
     requestedAt: new Date(clock.now().getTime() - minute).toISOString(),
   });
-  await ask(visitor, email);
-  const mails = await mailsTo(app, email);
+  await post('/auth/email/request', { email, binding: appBinding });
+  const codes = (await mailsTo(app, email)).map(codeIn);
   const statuses = [];
-  for (const code of mails.map(codeIn)) statuses.push((await enter(visitor, email, code)).statusCode);
+  for (const code of codes) {
+    statuses.push((await post('/auth/email', { email, code, binding: appBinding })).statusCode);
+  }
   t.equal(statuses.filter((status) => status === 200).length, 1);
+});
+
+t.test('a request from another browser does not affect a request, its code, or its link', async (t) => {
+  const mine = await requested();
+  const { email } = mine.user;
+  const strangers = Array.from({ length: 5 }, () => browser());
+  for (const stranger of strangers) {
+    await ask(stranger, email);
+    await mailsTo(app, email);
+    for (let by = 1; by <= 5; by++) isRefused(t, await enter(stranger, email, otherCode(mine.code, by)), 'a guess');
+  }
+  await post('/auth/email/request', { email, binding: 'x'.repeat(32) });
+  const stored = await app.db.select().from(emailCodes).where(eq(emailCodes.user, mine.user.id));
+  await mailsTo(app, email);
+  t.equal(
+    (await app.db.select().from(emailCodes).where(eq(emailCodes.user, mine.user.id))).length,
+    7,
+    'one per browser',
+  );
+  t.equal(stored.length, 6, 'before the last email was sent');
+  await app.lockouts.unlock(app.db, mine.user);
+  t.equal((await enter(mine.visitor, email, mine.code)).statusCode, 200, 'the code');
+
+  const other = await requested();
+  for (const stranger of strangers) await ask(stranger, other.user.email);
+  await mailsTo(app, other.user.email);
+  t.equal((await open(other.token)).statusCode, 200, 'the link');
+});
+
+t.test('the code is compared with the requests of all cookies that the browser sends', async (t) => {
+  const { user, visitor, code } = await requested();
+  const planted = `gatehouse_email_login=${randomBytes(32).toString('base64url')}`;
+  const login = await service.request({
+    method: 'POST',
+    url: '/auth/email',
+    payload: { email: user.email, code },
+    headers: { cookie: `${planted}; ${await visitor.cookies('/')}` },
+  });
+  t.equal(login.statusCode, 200);
+});
+
+t.test('the number of requests that are pending for a user is limited, and none of them is voided', async (t) => {
+  const mine = await requested();
+  const row = (await app.db.select().from(emailCodes).where(eq(emailCodes.user, mine.user.id)))[0];
+  if (!row) throw new Error('The request is not stored.');
+  const others = Array.from({ length: 49 }, () => ({
+    ...row,
+    ...{ id: randomUUID(), tokenHash: null, bindingHash: randomBytes(32).toString('hex') },
+  }));
+  await app.db.insert(emailCodes).values(others);
+  const sent = (await mailsTo(app, mine.user.email)).length;
+  await ask(browser(), mine.user.email);
+  t.equal((await mailsTo(app, mine.user.email)).length, sent, 'a further browser gets no email');
+  await ask(mine.visitor, mine.user.email);
+  t.equal((await mailsTo(app, mine.user.email)).length, sent + 1, 'the same browser does');
+  t.equal((await open((await received(mine.user.email)).token)).statusCode, 200);
+  await ask(browser(), mine.user.email);
+  t.equal(
+    (await mailsTo(app, mine.user.email)).length,
+    sent + 2,
+    'so does one on a network that the user has signed in from',
+  );
 });
 
 t.test('users with two-factor authentication also need a code from their app', async (t) => {
@@ -244,11 +316,20 @@ t.test('an email is sent only to an active user who does not sign in through a p
   t.equal((await enter(visitor, user.email, code)).statusCode, 200, 'a user without a password');
 });
 
-t.test('the redirect leads only to account pages', async (t) => {
+/** The data of the page that a link opens. */
+const pageOf = async (token: string) => {
+  const { body } = await service.get(`/account/email-login?token=${token}`);
+  return JSON.parse(/id="page-data">(.*?)<\/script>/s.exec(body)?.[1] ?? '{}') as { link?: object };
+};
+
+t.test('the redirect is an account page without a query, and it is not in the email', async (t) => {
   const { email } = await createAccount(app);
-  t.equal((await ask(browser(), email, { redirect: '/account/security?a=1' })).statusCode, 204);
-  t.equal(linkIn((await received(email)).mail).searchParams.get('redirect'), '/account/security?a=1');
-  const long = `/account?a=${'x'.repeat(1024)}`;
+  t.equal((await ask(browser(), email, { redirect: '/account/security' })).statusCode, 204);
+  const { mail, token } = await received(email);
+  t.equal(linkIn(mail).href, `${app.config.PUBLIC_URL}/account/email-login?token=${token}`);
+  t.notMatch(`${mail.subject}${mail.text}${mail.html}`, '/account/security');
+  t.strictSame((await pageOf(token)).link, { email, redirect: '/account/security' }, 'the page knows it');
+  const long = `/account/${'x'.repeat(255)}`;
   await assertUnchanged(t, app, 'a redirect that is not allowed', async () => {
     for (const redirect of [
       'https://evil.example',
@@ -256,6 +337,14 @@ t.test('the redirect leads only to account pages', async (t) => {
       '/\\evil.example',
       '/users',
       '/accountx',
+      '/account/../users',
+      '/account/security?a=1',
+      '/account?',
+      '/account?Locked!-Call-0800-666',
+      '/account/security#call-0800-666',
+      '/account/Locked!%20Call%200800',
+      '/account/call 0800',
+      '/account/0800-666',
       long,
       7,
     ]) {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import {
   changeFirstName,
+  cookiesOf,
   focused,
   newPerson,
   nextFrames,
@@ -195,7 +196,7 @@ t.test('users can delete their account if the project allows it', async (t) => {
   await question.getByRole('button', { name: 'Delete my account' }).click();
   t.equal(await person.said('status'), 'Your account has been deleted.');
   t.match(page.url(), /\/account\/login\?notice=deleted/);
-  t.strictSame(await person.context.cookies(), []);
+  t.strictSame(await cookiesOf(person), []);
   t.strictSame(person.complaints(), []);
   await signIn(person, user.email, user.password);
   t.match(await person.said('alert'), 'incorrect');

@@ -1,5 +1,13 @@
 import t from 'tap';
-import { focused, newPerson, ownEmail, signIn, startBrowser, waitForOwnAccount } from '../helpers/browser.js';
+import {
+  cookiesOf,
+  focused,
+  newPerson,
+  ownEmail,
+  signIn,
+  startBrowser,
+  waitForOwnAccount,
+} from '../helpers/browser.js';
 import { day } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { administrator, createUser, variables } from '../helpers/people.js';
@@ -15,7 +23,7 @@ t.test('users can sign in and out', async (t) => {
   await signIn(person, email, password);
   await waitForOwnAccount(person);
   t.equal(await ownEmail(person), email);
-  const [cookie, ...others] = await person.context.cookies();
+  const [cookie, ...others] = await cookiesOf(person);
   t.strictSame(others, []);
   t.match(cookie, { name: 'gatehouse_session_token', httpOnly: true, sameSite: 'Lax' });
   t.equal(await person.page.evaluate('document.cookie + localStorage.length + sessionStorage.length'), '00');
@@ -26,7 +34,7 @@ t.test('users can sign in and out', async (t) => {
 
   await person.page.getByRole('button', { name: 'Sign out' }).click();
   t.equal(await person.said('status'), 'You are signed out.');
-  t.strictSame(await person.context.cookies(), []);
+  t.strictSame(await cookiesOf(person), []);
   await person.open('/account');
   t.match(person.page.url(), /\/account\/login$/);
   t.strictSame(person.complaints(), []);
@@ -108,7 +116,7 @@ t.test('an unusable session cookie does not prevent a login', async (t) => {
   const person = await someone();
   await signIn(person, user.email, user.password);
   await waitForOwnAccount(person);
-  const cookies = await person.context.cookies();
+  const cookies = await cookiesOf(person);
   await person.page.getByRole('button', { name: 'Sign out' }).click();
   await person.said('status');
   for (const value of [cookies[0]?.value ?? '', 'nonsense', 'a.b.c']) {
@@ -128,12 +136,12 @@ t.test('an expired session cookie, which the API does not clear, does not preven
   const person = await newPerson(browser, short);
   await signIn(person, email, password);
   await waitForOwnAccount(person);
-  const [cookie] = await person.context.cookies();
+  const [cookie] = await cookiesOf(person);
   short.clock.advance(2 * day);
   await person.context.addCookies([{ name: 'gatehouse_session_token', value: cookie?.value ?? '', url: short.url }]);
   await signIn(person, email, password);
   await waitForOwnAccount(person);
-  t.not((await person.context.cookies())[0]?.value, cookie?.value);
+  t.not((await cookiesOf(person))[0]?.value, cookie?.value);
 });
 
 t.test('the page uses the language of the browser, or the one that the user chooses', async (t) => {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import {
   accessibilityViolations,
+  cookiesOf,
   focused,
   newPerson,
   ownEmail,
@@ -142,7 +143,7 @@ t.test('a visitor registers, gets the email again, verifies their address, and s
   await person.open('/');
   await press(person, 'Sign out');
   await person.page.waitForURL(`${url}/sign-in`);
-  t.strictSame(await person.context.cookies(), []);
+  t.strictSame(await cookiesOf(person), []);
   await person.open('/');
   await person.page.waitForURL(`${url}/sign-in?next=%2F`);
   await signIn(person, email, password);
@@ -265,7 +266,7 @@ t.test('after too many attempts, the page says when to try again', async (t) => 
 t.test('an open page keeps the session alive, and notices when it ends', async (t) => {
   const { email, password } = await createUser(service, []);
   const person = await someone();
-  const cookie = async () => (await person.context.cookies()).find(({ name }) => name.includes('session'));
+  const cookie = async () => (await cookiesOf(person)).find(({ name }) => name.includes('session'));
   await person.page.clock.install();
   await signIn(person, email, password);
   await sees(person, /^Hello/);
@@ -369,7 +370,7 @@ t.test('the pages also work with Gatehouse on another origin', async (t) => {
   t.strictSame(person.complaints(), []);
   await press(person, 'Sign out');
   await person.page.waitForURL(`${origin}/sign-in`);
-  t.strictSame(await person.context.cookies(), []);
+  t.strictSame(await cookiesOf(person), []);
 });
 
 t.test('if Gatehouse is unavailable, the pages ask the user to try again', async (t) => {

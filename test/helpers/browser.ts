@@ -260,5 +260,9 @@ export async function saveScreenshot({ page }: Person, name: string): Promise<vo
   if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${name}.png`, fullPage: true });
 }
 
+/** The cookies of a browser, except the one by which the service recognizes the browser. That one gives no access, and stays after a logout. */
+export const cookiesOf = async ({ context }: Person) =>
+  (await context.cookies()).filter(({ name }) => !name.endsWith('gatehouse_known_browser'));
+
 /** The visible text of the page. */
 export const visibleText = ({ page }: Person): Promise<string> => page.locator('body').innerText();

@@ -15,7 +15,7 @@ const service = await startTestApp(t, {
   MAX_BATCH_MUTATION: '5',
   REGISTRATION_ANSWER_TIME: '1ms',
 });
-const { app, post } = service;
+const { app, clock, post } = service;
 const role = await createRole(app);
 const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
 const password = 'an entirely new password';
@@ -62,6 +62,55 @@ t.test('a repeated invitation sends another email; an existing user is not invit
     });
     t.strictSame(await mailsTo(app, user.email), [], status);
   }
+});
+
+t.test('an invitation says who invites, and to what', async (t) => {
+  const policies = [await createPolicy(app, { adminAccess: true })];
+  const inviters = [
+    [{ firstName: 'Grace', lastName: 'Hopper' }, 'Grace Hopper'],
+    [{ firstName: null, lastName: 'Hopper' }, 'Hopper'],
+    [{ firstName: null, lastName: null, email: 'grace@example.com' }, 'grace@example.com'],
+    [{ firstName: 'Call', lastName: 'https://evil.example', email: 'ada@example.com' }, 'ada@example.com'],
+    [{ firstName: 'x'.repeat(50), lastName: 'y'.repeat(50), email: 'eve@example.com' }, 'eve@example.com'],
+    [{ firstName: '<b>', lastName: '{{ url }}' }, '<b> {{ url }}', '&lt;b&gt; {{ url }}'],
+  ] as const;
+  for (const [columns, name, inHtml = name] of inviters) {
+    const inviter = await tokenHolder(app, { policies, ...columns });
+    const email = address();
+    t.equal((await invite({ email, role }, inviter.headers)).statusCode, 204);
+    const [mail] = await mailsTo(app, email);
+    t.match(mail?.text, `${name} has invited you to join Gatehouse.`);
+    t.match(mail?.html.replaceAll('<wbr>', ''), `${inHtml} has invited you to join Gatehouse.`);
+    clock.advance(8 * day);
+    const token = linkIn(mail ?? { text: '' }).searchParams.get('token');
+    t.equal((await post('/account/accept-invite/send-again', { token })).statusCode, 204);
+    const [, again] = await mailsTo(app, email);
+    t.match(again?.text, `${name} has invited you to join Gatehouse.`, 'also after a new link was requested');
+  }
+});
+
+t.test('without a role, only users who are already invited are invited again', async (t) => {
+  const list = [address(), address()];
+  await invite({ email: list, role });
+  t.equal((await invite({ email: [...list, list[0]?.toUpperCase()] })).statusCode, 204);
+  for (const email of list) {
+    t.equal((await mailsTo(app, email)).length, 2, email);
+    t.match(await found(email), { role, status: 'invited' });
+  }
+  const active = await createUser(app);
+  const inviting = { collection: 'users', action: 'create' as const, fields: ['email', 'role', 'status'] };
+  const inviter = await tokenHolder(app, { policies: [await policyWith(app, [inviting])] });
+  const above = await createUser(app, {
+    status: 'invited',
+    policies: [await createPolicy(app, { adminAccess: true })],
+  });
+  await assertUnchanged(t, app, 'a role is required', async () => {
+    for (const other of [address(), active.email]) {
+      refused(t, await invite({ email: other }), 'INVALID_PAYLOAD', other);
+      refused(t, await invite({ email: [...list, other] }), 'INVALID_PAYLOAD', `with ${other}`);
+    }
+    refused(t, await invite({ email: above.email }, inviter.headers), 'FORBIDDEN', 'a user with more rights');
+  });
 });
 
 t.test('several addresses are invited in one request, all or none', async (t) => {

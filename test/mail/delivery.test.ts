@@ -7,10 +7,13 @@ import { sql } from 'drizzle-orm';
 import PostalMime from 'postal-mime';
 import type { SMTPServerOptions } from 'smtp-server';
 import t, { type Test } from 'tap';
+import type { Overrides } from '../../app.js';
 import { readMailbox } from '../../db/queries/mail/mailbox.js';
 import { rows } from '../../db/statements.js';
+import { ehloNameOf } from '../../plugins/mail/transport.js';
 import { createAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
+import { collectLog } from '../helpers/collect-log.js';
 import { linkIn } from '../helpers/mails.js';
 import { createPolicy, createRole, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
@@ -19,16 +22,20 @@ import { freePort, listen } from '../helpers/service.js';
 import { startSmtp } from '../helpers/smtp.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
-async function start(t: Test, variables: Record<string, string> = {}) {
+async function start(t: Test, variables: Record<string, string> = {}, overrides: Overrides = {}) {
   const port = await freePort();
-  const service = await startTestApp(t, {
-    EMAIL_TRANSPORT: 'smtp',
-    EMAIL_SMTP_HOST: '127.0.0.1',
-    EMAIL_SMTP_PORT: String(port),
-    EMAIL_FROM: 'Acme & Söhne <hello@acme.example>',
-    EMAIL_RETRY_DELAY: '1s',
-    ...variables,
-  });
+  const service = await startTestApp(
+    t,
+    {
+      EMAIL_TRANSPORT: 'smtp',
+      EMAIL_SMTP_HOST: '127.0.0.1',
+      EMAIL_SMTP_PORT: String(port),
+      EMAIL_FROM: 'Acme & Söhne <hello@acme.example>',
+      EMAIL_RETRY_DELAY: '1s',
+      ...variables,
+    },
+    overrides,
+  );
   const ask = (email: string) => service.post('/auth/password/request', { email });
   /** Delivers until the condition is met, or the time is up. */
   const deliver = async (until: () => boolean, milliseconds = 15_000) => {
@@ -310,6 +317,80 @@ t.test('a temporary error between two rejections allows another attempt', async 
     await app.mail.deliverNow();
     t.match(await jobs(), [{ state, reason: String(code) }]);
     await smtp.close();
+  }
+});
+
+/** A mail server that closes the connection after a refused EHLO, as strict ones do. It refuses IP addresses and names without a dot. */
+async function startStrictServer(t: Test, port: number) {
+  const names: string[] = [];
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.write('220 strict.example ESMTP\r\n');
+    let isData = false;
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      for (const line of chunk.split('\r\n').filter((text) => text !== '')) {
+        if (isData) {
+          if (line !== '.') continue;
+          isData = false;
+          socket.write('250 2.0.0 accepted\r\n');
+          continue;
+        }
+        const [verb = '', argument = ''] = line.split(' ');
+        if (/^(EHLO|HELO)$/i.test(verb)) {
+          names.push(argument);
+          if (/^[^[].*\.[a-z]/i.test(argument)) socket.write('250 strict.example\r\n');
+          else socket.end('550 5.7.1 Use a full domain name\r\n');
+        } else if (/^DATA$/i.test(verb)) {
+          isData = true;
+          socket.write('354 go on\r\n');
+        } else if (/^QUIT$/i.test(verb)) socket.end('221 bye\r\n');
+        else socket.write('250 2.0.0 ok\r\n');
+      }
+    });
+  });
+  await listen(server, port);
+  t.teardown(() => server.close());
+  return names;
+}
+
+t.test('a strict mail server accepts the name that the service sends with EHLO', async (t) => {
+  const { app, port, ask, jobs } = await start(t, { PUBLIC_URL: 'http://localhost:8055' });
+  const names = await startStrictServer(t, port);
+  await ask((await createUser(app)).email);
+  await app.mail.deliverNow();
+  t.match(await jobs(), [{ state: 'completed' }]);
+  t.strictSame(names, ['acme.example'], 'the domain of the sender, because PUBLIC_URL contains none');
+
+  const EMAIL_FROM = 'Acme <hello@acme.example>';
+  const example = 'no-reply@example.com';
+  for (const [variables, machine, name] of [
+    [{ PUBLIC_URL: 'https://auth.acme.example/iam', EMAIL_FROM }, 'host', 'auth.acme.example'],
+    [{ PUBLIC_URL: 'https://bücher.example', EMAIL_FROM }, 'host', 'xn--bcher-kva.example'],
+    [{ PUBLIC_URL: 'http://203.0.113.7', EMAIL_FROM }, 'host', 'acme.example'],
+    [{ PUBLIC_URL: 'http://[::1]:8055', EMAIL_FROM }, 'host', 'acme.example'],
+    [{ PUBLIC_URL: 'http://gatehouse:8055', EMAIL_FROM }, 'host', 'acme.example'],
+    [{ PUBLIC_URL: 'http://localhost', EMAIL_FROM, EMAIL_SMTP_NAME: 'mail.example' }, 'host', 'mail.example'],
+    [{ PUBLIC_URL: 'http://localhost', EMAIL_FROM: example }, 'mx.acme.example', 'mx.acme.example'],
+    [{ PUBLIC_URL: 'http://localhost', EMAIL_FROM: example }, '10.0.0.7', 'localhost.localdomain'],
+    [{ PUBLIC_URL: 'http://localhost', EMAIL_FROM: example }, '3f2a1b4c5d6e', 'localhost.localdomain'],
+  ] as const) {
+    t.equal(ehloNameOf(variables, machine), name, JSON.stringify(variables));
+  }
+});
+
+t.test('if the mail server refuses an email, the log and the list of emails contain its response', async (t) => {
+  for (const step of ['EHLO', 'RCPT TO']) {
+    const { lines, logger } = collectLog('warn');
+    const variables = { EMAIL_SMTP_NAME: 'container', EMAIL_SMTP_IGNORE_TLS: 'true' };
+    const { app, port, ask, jobs } = await start(t, variables, { logger });
+    if (step === 'EHLO') await startStrictServer(t, port);
+    else await startSmtp(t, port, rejecting(step, 550));
+    await ask((await createUser(app)).email);
+    await app.mail.deliverNow();
+    const response = step === 'EHLO' ? /550 5\.7\.1 Use a full domain name/ : /550 .*No \(RCPT TO\)/;
+    t.match(await jobs(), [{ state: 'retry', reason: response }], step);
+    const failure = lines.find(({ msg }) => String(msg).startsWith('an email could not be sent'));
+    t.match(failure, { mail: { response } }, step);
   }
 });
 

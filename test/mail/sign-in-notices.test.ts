@@ -166,11 +166,35 @@ t.test('the link in a notice ends all sessions and starts a password reset, only
   t.match(mails.at(-1)?.text, '/account/reset-password?token=');
   refused(t, await post('/users/me/email/confirm', { token }), 'FORBIDDEN', 'the pending change of address');
 
-  await updateAccount(app, user.id, { password: null, email: `moved-${user.email}` });
+  const other = await notified();
+  await updateAccount(app, other.id, { password: null, email: `moved-${other.email}` });
+  t.equal((await secure(other.token)).statusCode, 204, 'also after an attacker has changed the account');
+  t.equal((await get('/users/me', other.headers)).statusCode, 401);
+  t.equal((await storedUser(app, other.id)).status, 'active');
+});
+
+t.test('each link in a notice works once', async (t) => {
+  const user = await notified();
+  const mails = (await mailsTo(app, user.email)).length;
+  const clicks = await Promise.all(Array.from({ length: 8 }, () => secure(user.token)));
+  t.strictSame(clicks.map(({ statusCode }) => statusCode).sort(), [204, ...Array(7).fill(403)], 'of eight clicks');
   const later = await openSession(app, user.id);
-  t.equal((await secure(user.token)).statusCode, 204, 'also after an attacker has changed the account');
+  refused(t, await secure(user.token), 'FORBIDDEN', 'a link that was used');
+  t.equal((await get('/users/me', later)).statusCode, 200, 'the new session continues');
+  t.equal((await mailsTo(app, user.email)).length, mails + 1, 'one reset email');
+
+  clock.advance(61 * minute);
+  await app.activity.record(app.db, { userId: user.id, client: { ...anyClient, userAgent: null } }, [
+    { action: 'lock', collection: 'users', item: user.id },
+    { action: 'password_change', collection: 'users', item: user.id, changed: ['password'] },
+  ]);
+  const links = new Set(
+    (await mailsTo(app, user.email)).flatMap(({ text }) => text.match(/(?<=not-me\?token=)\S+/g) ?? []),
+  );
+  t.equal(links.size, 3);
+  const unused = [...links].filter((token) => token !== user.token);
+  for (const token of unused) t.equal((await secure(token)).statusCode, 204, 'the link of another notice');
   t.equal((await get('/users/me', later)).statusCode, 401);
-  t.equal((await storedUser(app, user.id)).status, 'active');
 });
 
 t.test('the link does nothing else, and cannot be forged', async (t) => {

@@ -30,6 +30,7 @@ function input({ language = english, project, variables, validFor = 7 * day, not
     project: { name: 'Northwind', color: null, logo: null, ...project },
     recipient: { email: 'ada@example.com', first_name: null, last_name: null, ...recipient },
     url: link,
+    isOwnPage: true,
     passwordUrl: 'https://accounts.example.com/account/forgot-password',
     validFor,
     notice: {

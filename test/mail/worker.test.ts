@@ -36,6 +36,7 @@ async function start(t: Test) {
         most = Math.max(most, active);
         await sleep(100);
         active--;
+        return undefined;
       },
     },
     observe: unobserved,

@@ -46,7 +46,7 @@ export const emailLogin: readonly Mutation[] = [
   {
     ids: [],
     fault: 'a code from an email does not expire',
-    edits: [{ find: 'gt(emailCodes.expiresAt, now),', replace: '' }],
+    edits: [{ in: 'isUsable', find: 'gt(emailCodes.expiresAt, now),', replace: '' }],
     tests,
   },
   {
@@ -98,5 +98,51 @@ export const emailLogin: readonly Mutation[] = [
       },
     ],
     tests: ['test/auth/step-up/email-code.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'wrong codes void the link',
+    edits: [
+      {
+        in: 'isUsable',
+        find: 'gt(emailCodes.expiresAt, now),',
+        replace: 'gt(emailCodes.expiresAt, now), gt(emailCodes.attemptsLeft, 0),',
+      },
+    ],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'a request from another browser replaces a request',
+    edits: [
+      {
+        find: 'const [bindingHash] = emailCodes.bindingHashes(binding);\n      const requestedAt',
+        replace: "const [bindingHash] = emailCodes.bindingHashes(['app', '']);\n      const requestedAt",
+      },
+    ],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'the number of requests that are pending is not limited',
+    edits: [{ find: "if (pending >= limit) return 'too many';", replace: '' }],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'the redirect of a request can have a query',
+    edits: [{ find: '&& !/[?#]/.test(redirect)', replace: '' }],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'the redirect is in the email',
+    edits: [
+      {
+        find: 'email, url: page }',
+        replace: 'email, url: redirect === undefined ? page : `${page}?redirect=${redirect}` }',
+      },
+    ],
+    tests,
   },
 ];

@@ -102,8 +102,8 @@ export const passkeys: readonly Mutation[] = [
     fault: 'every passkey satisfies enforce_tfa',
     edits: [
       {
-        find: 'begin(tx, { id, tfaSecret }, mode, client, { isVerifiedByPasskey })',
-        replace: 'begin(tx, { id, tfaSecret }, mode, client, { isVerifiedByPasskey: true })',
+        find: 'const changes = { isVerifiedByPasskey,',
+        replace: 'const changes = { isVerifiedByPasskey: true,',
       },
     ],
     tests: ['test/passkeys/login.test.ts'],

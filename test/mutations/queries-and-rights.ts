@@ -152,8 +152,8 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'a caller who is not an administrator can change a user’s role by repeating the invitation',
     edits: [
       {
-        find: 'new Set(caller.admin ? repeated.filter(',
-        replace: 'new Set(true ? repeated.filter(',
+        find: 'const changesRole = role !== undefined && caller.admin;',
+        replace: 'const changesRole = role !== undefined;',
       },
     ],
     tests: ['test/access/escalation.test.ts'],
@@ -163,7 +163,7 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'an invitation runs separate statements for each address',
     edits: [
       {
-        find: "invited.map(({ id }) => ({ kind: 'invite', user: id, url: url ?? defaultUrl })),\n      'low',\n    );",
+        find: "invited.map(({ id }) => ({ kind: 'invite', user: id, url: url ?? defaultUrl, invitedBy: caller.userId })),\n      'low',\n    );",
         replace:
           "[],\n);\nfor (const { id } of invited) await mail.enqueueAll(tx, [{ kind: 'invite', user: id, url: url ?? defaultUrl }]);",
       },

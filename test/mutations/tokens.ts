@@ -86,8 +86,8 @@ export const tokens: readonly Mutation[] = [
     fault: 'a list that contains the service’s name is accepted as the issuer',
     edits: [
       {
-        find: 'if (unverified?.issuer !== issuer) return undefined;',
-        replace: 'if (![unverified?.issuer].flat().includes(issuer)) return undefined;',
+        find: 'unverified.issuer === issuer ||',
+        replace: '[unverified.issuer].flat().includes(issuer) ||',
       },
     ],
     tests: ['test/access/access-token.test.ts'],
@@ -128,9 +128,9 @@ export const tokens: readonly Mutation[] = [
     fault: 'a link token with a truncated signature is accepted',
     edits: [
       {
-        find: 'const verify = (token: string) => verifySigned(token, isLinkToken, verifiers);',
+        find: 'const claims = verifySigned(token, linkTokenForm, verifiers);',
         replace:
-          'const verify = (token: string) => {\nconst isBeginning = /\\.[^.]+$/.test(token) && jwt.sign(jwt.decode(token) as object).startsWith(token);\nreturn isBeginning ? (jwt.decode(token) as LinkTokenClaims) : verifySigned(token, isLinkToken, verifiers);\n};',
+          'const signed = () => jwt.sign(jwt.decode(token) as object, { noTimestamp: true });\nconst isBeginning = /\\.[^.]+$/.test(token) && signed().startsWith(token);\nconst claims = isBeginning ? (jwt.decode(token) as LinkTokenClaims) : verifySigned(token, linkTokenForm, verifiers);',
       },
     ],
     tests: [

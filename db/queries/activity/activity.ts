@@ -1,10 +1,12 @@
 import {
   and,
   asc,
+  desc,
   eq,
   getTableColumns,
   gt,
   gte,
+  isNotNull,
   isNull,
   lt,
   lte,
@@ -15,6 +17,7 @@ import {
   type SQL,
   sql,
 } from 'drizzle-orm';
+import { isAmong } from '../../among.js';
 import type { Executor } from '../../client.js';
 import { activity, activityChain } from '../../schema.js';
 import { fixedStatement, rows } from '../../statements.js';
@@ -52,6 +55,40 @@ export const recordsOf = (added: readonly NewActivity[]): string =>
 /** Inserts rows in one statement. */
 export async function insertActivity(executor: Executor, added: readonly NewActivity[]): Promise<void> {
   await insertion(executor, { rows: recordsOf(added) });
+}
+
+/** The two latest of some actions on a user, latest first. @param since earlier ones are not included */
+export async function readRecentActions(
+  executor: Executor,
+  user: string,
+  actions: readonly string[],
+  since: Date,
+): Promise<string[]> {
+  const found = await executor
+    .select({ action: activity.action })
+    .from(activity)
+    .where(
+      and(
+        eq(activity.item, user),
+        eq(activity.outcome, 'success'),
+        isAmong(activity.action, actions, 'text'),
+        gte(activity.timestamp, since),
+      ),
+    )
+    .orderBy(desc(activity.id))
+    .limit(2);
+  return found.map(({ action }) => action);
+}
+
+/** The user who last performed an action on an item; null if it was an anonymous caller, or is not known any longer. */
+export async function findLatestActor(executor: Executor, item: string, action: string): Promise<string | null> {
+  const [found] = await executor
+    .select({ user: activity.user })
+    .from(activity)
+    .where(and(eq(activity.item, item), eq(activity.action, action), isNotNull(activity.user)))
+    .orderBy(desc(activity.id))
+    .limit(1);
+  return found?.user ?? null;
 }
 
 /** Rows that have no position in the chain yet, oldest first. */

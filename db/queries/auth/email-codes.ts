@@ -1,4 +1,4 @@
-import { and, eq, gt, lt, lte, type SQL, sql } from 'drizzle-orm';
+import { and, eq, gt, inArray, lt, lte, ne, type SQL, sql } from 'drizzle-orm';
 import { isAmong } from '../../among.js';
 import type { Executor } from '../../client.js';
 import { emailCodes, users } from '../../schema.js';
@@ -6,28 +6,41 @@ import { emailCodes, users } from '../../schema.js';
 type Row = typeof emailCodes.$inferSelect;
 
 /**
- * Stores a request, and replaces an older one for the same purpose.
- * @returns false if there is a newer one; then nothing was stored
+ * Stores a request. It replaces an older one for the same user and purpose from the same browser, app, or session, and no other.
+ * @param limit how many of them can be pending
+ * @returns `outdated` if there is a newer one from there, and `too many` if too many are pending; then nothing was stored
  */
-export async function replaceEmailCode(executor: Executor, row: Row): Promise<boolean> {
-  const { user: _user, purpose: _purpose, ...rest } = row;
+export async function storeEmailCode(
+  executor: Executor,
+  row: Omit<Row, 'id'>,
+  limit: number,
+  now: Date,
+): Promise<'stored' | 'outdated' | 'too many'> {
+  const { user, purpose, bindingHash, ...rest } = row;
+  const others = and(
+    eq(emailCodes.user, user),
+    eq(emailCodes.purpose, purpose),
+    ne(emailCodes.bindingHash, bindingHash),
+  );
+  const pending = await executor.$count(emailCodes, and(others, gt(emailCodes.expiresAt, now)));
+  if (pending >= limit) return 'too many';
   const stored = await executor
     .insert(emailCodes)
     .values(row)
     .onConflictDoUpdate({
-      target: [emailCodes.user, emailCodes.purpose],
-      set: rest,
+      target: [emailCodes.user, emailCodes.purpose, emailCodes.bindingHash],
+      // With a new id, so that a code that was checked before is no longer of use.
+      set: { ...rest, id: sql`excluded.id` },
       setWhere: lte(emailCodes.requestedAt, row.requestedAt),
     })
     .returning({ id: emailCodes.id });
-  return stored.length === 1;
+  return stored.length === 1 ? 'stored' : 'outdated';
 }
 
 /** Whether a request can still be used. `used_links` changes with the user's status, address, password, and provider. */
 const isUsable = (now: Date): SQL | undefined =>
   and(
     gt(emailCodes.expiresAt, now),
-    gt(emailCodes.attemptsLeft, 0),
     sql`exists (select from ${users} u where u.id = ${emailCodes.user} and u.used_links = ${emailCodes.usedLinks})`,
   );
 
@@ -41,7 +54,8 @@ export interface CodeToCheck {
 }
 
 /**
- * Checks a code, and counts it if it is wrong. This is one statement, so concurrent guesses gain nothing over consecutive ones.
+ * Checks a code against the requests of the caller, and counts it for each of them if it is wrong. This is one statement, so concurrent
+ * guesses gain nothing over consecutive ones.
  * @returns the id of the request if the code is correct
  */
 export async function checkEmailCode(
@@ -50,19 +64,27 @@ export async function checkEmailCode(
   now: Date,
 ): Promise<string | undefined> {
   const isRight = isAmong(emailCodes.codeHash, codeHashes, 'text');
-  const [checked] = await executor
-    .update(emailCodes)
-    .set({ attemptsLeft: sql`${emailCodes.attemptsLeft} - case when ${isRight} then 0 else 1 end` })
+  // Always locked in the same order, so that concurrent checks do not wait for each other.
+  const ofCaller = executor
+    .select({ id: emailCodes.id })
+    .from(emailCodes)
     .where(
       and(
         sql`${emailCodes.user} = ${user}::uuid`,
         eq(emailCodes.purpose, purpose),
         isAmong(emailCodes.bindingHash, bindingHashes, 'text'),
+        gt(emailCodes.attemptsLeft, 0),
         isUsable(now),
       ),
     )
+    .orderBy(emailCodes.id)
+    .for('update');
+  const checked = await executor
+    .update(emailCodes)
+    .set({ attemptsLeft: sql`${emailCodes.attemptsLeft} - case when ${isRight} then 0 else 1 end` })
+    .where(inArray(emailCodes.id, ofCaller))
     .returning({ id: emailCodes.id, isRight: sql<boolean>`${isRight}` });
-  return checked?.isRight ? checked.id : undefined;
+  return checked.find((request) => request.isRight)?.id;
 }
 
 /** The user of a link, with the data that a login is checked against. */
@@ -77,10 +99,11 @@ export async function findEmailCodeByToken(
   executor: Executor,
   tokenHashes: readonly string[],
   now: Date,
-): Promise<{ request: string; user: LinkHolder } | undefined> {
+): Promise<{ request: string; redirect: string | null; user: LinkHolder } | undefined> {
   const [found] = await executor
     .select({
       request: emailCodes.id,
+      redirect: emailCodes.redirect,
       user: { id: users.id, email: users.email, tfaSecret: users.tfaSecret, tfaLastStep: users.tfaLastStep },
     })
     .from(emailCodes)

@@ -95,23 +95,43 @@ const notingNetwork = (user: SQL, value: (name: NetworkUse) => Placeholder): SQL
     where k."user" = noted."user" and k.network = oldest.network
   )`;
 
-const noting = fixedStatement<Record<NetworkUse | 'user', string>, Record<never, never>>(
-  (value) => sql`with ${notingNetwork(sql`(select ${value('user')}::uuid as id)`, value)} select`,
+/** The devices of a user after a login with one of them. */
+const devicesAfter = (device: Placeholder): SQL => sql`case
+  when ${device}::text is null then u.devices
+  else (array_prepend(${device}::text, array_remove(u.devices, ${device}::text)))[:${sql.raw(`${maxDevices}`)}] end`;
+
+const noting = fixedStatement<
+  Record<NetworkUse | 'user', string> & Record<'device', string | null>,
+  Record<never, never>
+>(
+  (value) => sql`with ${notingNetwork(sql`(select ${value('user')}::uuid as id)`, value)},
+    used as (
+      update ${userUses} u set devices = ${devicesAfter(value('device'))} where u."user" = ${value('user')}::uuid
+    ) select`,
 );
 
-/** Records that a user has logged in from a network. */
-export async function rememberNetwork(tx: Executor, user: string, network: string, now: Date): Promise<void> {
-  await noting(tx, { user, ...valuesOfNetworkUse(network, now) });
+/** Records the network and the kind of device with which a user has proved their identity, so that the next login is not new. */
+export async function rememberOrigin(
+  tx: Executor,
+  user: string,
+  { network, device }: { network: string; device: string | null },
+  now: Date,
+): Promise<void> {
+  await noting(tx, { user, device, ...valuesOfNetworkUse(network, now) });
 }
 
-/** Whether the user with this email address, in any letter case, has logged in from a network before. */
-export async function logsInFrom(executor: Executor, email: string, network: string): Promise<boolean> {
-  const found = await executor
-    .select({ user: knownNetworks.user })
-    .from(knownNetworks)
-    .innerJoin(users, eq(users.id, knownNetworks.user))
-    .where(and(eq(inLowerCase(users.email), foldCase(email)), eq(knownNetworks.network, network)));
-  return found.length > 0;
+/** The user with this email address, in any letter case, and whether they have logged in from a network before. */
+export async function findLoginNetwork(
+  executor: Executor,
+  email: string,
+  network: string,
+): Promise<{ user: string; isKnown: boolean } | undefined> {
+  const [found] = await executor
+    .select({ user: users.id, isKnown: sql<boolean>`${knownNetworks.network} is not null` })
+    .from(users)
+    .leftJoin(knownNetworks, and(eq(knownNetworks.user, users.id), eq(knownNetworks.network, network)))
+    .where(eq(inLowerCase(users.email), foldCase(email)));
+  return found;
 }
 
 /** Deletes networks without a login since `before`. */
@@ -158,9 +178,7 @@ const recording = fixedStatement<Values, PrincipalRecord & { is_late: boolean; i
       and (${value('password')}::text is null or password = ${value('password')}::text)
     for no key update
   ), used as (
-    update ${userUses} u set last_access = ${value('now')}, devices = case
-      when ${value('device')}::text is null then u.devices
-      else (array_prepend(${value('device')}::text, array_remove(u.devices, ${value('device')}::text)))[:${sql.raw(`${maxDevices}`)}] end
+    update ${userUses} u set last_access = ${value('now')}, devices = ${devicesAfter(value('device'))}
     from held where u."user" = held.id
   ), rehashed as (
     update ${users} u set password = ${value('newPassword')}::text

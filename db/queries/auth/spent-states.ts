@@ -3,7 +3,8 @@ import type { Executor } from '../../client.js';
 import { spentStates } from '../../schema.js';
 
 /**
- * Records the use of something that can be used only once: the state of a login through a provider, or the challenge of a passkey.
+ * Records the use of something that can be used only once: the state of a login through a provider, the challenge of a passkey, or a
+ * link whose use changes nothing that it is bound to.
  * @param expiresAt when it would be rejected because of its age
  * @returns whether this was the first use
  */

@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm';
-import type { Mail, MailState } from '../../../schemas/mails.js';
+import type { Mail, MailLimit, MailState } from '../../../schemas/mails.js';
 import type { Executor } from '../../client.js';
 import { rows } from '../../statements.js';
 
@@ -12,12 +12,13 @@ export interface QueuedMail {
   attempts: number;
   created_at: Date;
   next_attempt_at: Date | null;
+  limit: MailLimit | null;
   reason: string | null;
 }
 
-/** Maps the state of a job to the state of an email. */
+/** Maps the state of a job to the state of an email. A job that was completed with a reason was dropped (`DroppedMail`). */
 const stateName = sql.raw(`case when state in ('created', 'retry') then 'waiting' when state = 'active' then 'sending'
-  when state = 'completed' then 'sent' else 'failed' end as state`);
+  when state = 'completed' then case when output ->> 'reason' is null then 'sent' else 'dropped' end else 'failed' end as state`);
 
 /** The number of emails in each state except `sent`, and when the oldest email that is still to be sent was queued. */
 export async function countQueuedMails(
@@ -53,7 +54,8 @@ export async function readQueuedMails(
         retry_count + (started_on is not null and state in ('retry', 'failed'))::int as attempts,
         (extract(epoch from created_on) * 1000)::float8 as created,
         case when state in ('created', 'retry') then (extract(epoch from start_after) * 1000)::float8 end as next,
-        case when state <> 'completed' then output ->> 'reason' end as reason
+        case when state = 'completed' then output ->> 'limit' end as "limit",
+        output ->> 'reason' as reason
       from pgboss.job where name = 'mail'
     ) mails
     where ${state}::text is null or state = ${state}::text

@@ -28,7 +28,12 @@ export const emailLoginPlugin = plugin(
         clock,
         emailCodes,
         proofs: createEmailProofs({ db, clock, emailCodes }),
-        requestMail: createRequestMail({ db, rateLimits, responseStepMs, onLimitExceeded }),
+        requestMail: createRequestMail({
+          isFamiliar: app.isFamiliarOrigin,
+          rateLimits,
+          responseStepMs,
+          onLimitExceeded,
+        }),
         mail,
         passwordChecks,
         secondFactor,

@@ -36,7 +36,7 @@ export interface EmailLogin {
   /**
    * Requests an email with a code and a link, which is sent if the address belongs to an active user of this service. This method
    * enqueues the same job for every address and does not look up the user, so neither the response nor its time reveals anything.
-   * @param request.redirect the path that the page behind the link opens after the login
+   * @param request.redirect the path of the account page that the page behind the link opens after the login
    * @param request.binding what identifies the browser or app in which the code will work
    * @throws {ApiError} FORBIDDEN if sign-in by email is turned off; INVALID_PAYLOAD if the redirect is not allowed
    */
@@ -48,11 +48,11 @@ export interface EmailLogin {
    */
   requestConfirmation(caller: Principal): Promise<void>;
   /**
-   * Returns whose link this is, without using it.
+   * Returns whose link this is and which account page it opens after the login, without using it.
    * @throws {ApiError} FORBIDDEN if sign-in by email is turned off; INVALID_TOKEN if this is not a token; INVALID_CREDENTIALS if the
    *   link was used, has expired, or is void
    */
-  inspect(token: string): Promise<{ email: string }>;
+  inspect(token: string): Promise<{ email: string; redirect?: string }>;
   /**
    * Logs in with a code or a link, and creates a session. Wrong codes count as failed login attempts.
    * @throws {ApiError} FORBIDDEN if sign-in by email is turned off; INVALID_CREDENTIALS, identical for every reason; INVALID_OTP, after
@@ -61,15 +61,15 @@ export interface EmailLogin {
   login(credential: EmailCredential, options: LoginOptions, client: Client): Promise<IssuedSession>;
 }
 
+/** Characters: more than any account page has, with the path of PUBLIC_URL. As many as are stored. */
+const maxRedirectLength = 255;
+
 const requested = { action: 'email_login_request', collection: 'users' } as const;
 
 const reasonOf = (user: { status: string } | undefined): FailureReason => {
   if (!user) return 'unknown_user';
   return user.status === 'active' ? 'wrong_code' : reasonOfStatus(user.status);
 };
-
-/** Characters. The redirect becomes part of the link in the email. */
-const maxRedirectLength = 1024;
 
 export function createEmailLogin(deps: {
   db: Executor;
@@ -98,14 +98,11 @@ export function createEmailLogin(deps: {
     if (!settings.email_login) throw new ApiError('FORBIDDEN', { reason: 'Sign-in by email is turned off' });
   };
 
-  const pageWith = (redirect: string | undefined): string => {
-    if (redirect === undefined) return page;
-    const path = redirect.length > maxRedirectLength ? undefined : accountPath(base, redirect);
-    if (path === undefined) {
-      const reason = `redirect must be a path of the account pages, with at most ${maxRedirectLength} characters`;
-      throw new ApiError('INVALID_PAYLOAD', { reason });
-    }
-    return `${page}?redirect=${encodeURIComponent(path)}`;
+  const requireAccountPage = (redirect: string): string => {
+    const path = accountPath(base, redirect);
+    if (path !== undefined && path.length <= maxRedirectLength && !/[?#]/.test(redirect)) return path;
+    const reason = 'redirect must be the path of an account page, without a query';
+    throw new ApiError('INVALID_PAYLOAD', { reason });
   };
 
   const complete = async (
@@ -118,7 +115,10 @@ export function createEmailLogin(deps: {
     const { id, tfaSecret } = user;
     const code = await secondFactor.require(user, otp, client);
     return transact(db, async (tx) => {
-      const issued = await begin(tx, { id, tfaSecret }, mode, client, { counted });
+      const issued = await begin(tx, { id, tfaSecret }, mode, client, {
+        counted,
+        hasOwnNotice: code?.kind === 'recovery',
+      });
       if (!issued) throw invalidCredentials(id, 'user_changed');
       if (!(await proofs.use(tx, id, request))) throw invalidCredentials(id, 'wrong_code');
       if (code) await secondFactor.use(tx, id, code, { userId: id, client });
@@ -151,12 +151,14 @@ export function createEmailLogin(deps: {
     request: async ({ email: given, redirect, binding }, client) => {
       const email = await addressToSignIn(db, given);
       await requireTurnedOn();
-      const url = pageWith(redirect);
+      // It is stored with the request. Nothing that an anonymous caller sends is in the email.
+      const opens = redirect === undefined ? {} : { redirect: requireAccountPage(redirect) };
       const [bindingHash] = emailCodes.bindingHashes(binding);
-      const common = { requestedAt: clock().toISOString(), requestedFrom: client.network };
-      await requestMail(email, client, () =>
+      const requestedAt = clock().toISOString();
+      await requestMail(email, client, (origin) =>
         db.transaction(async (tx) => {
-          await mail.enqueue(tx, { ...common, kind: 'email_login', email, url, binding: bindingHash });
+          const request = { ...origin, ...opens, requestedAt, binding: bindingHash };
+          await mail.enqueue(tx, { ...request, kind: 'email_login', email, url: page });
           // The event names no user, because the address is not looked up here. What the caller typed may not even be an address.
           await activity.record(tx, { userId: null, client }, [requested]);
         }),
@@ -170,10 +172,10 @@ export function createEmailLogin(deps: {
       const { email } = await ownPassword.read(caller);
       if (!methods.includes('email') || email === null || sessionId === null) return;
       const [binding] = emailCodes.bindingHashes(['session', sessionId]);
-      const common = { requestedAt: clock().toISOString(), requestedFrom: client.network };
-      await requestMail(email, client, () =>
+      const requestedAt = clock().toISOString();
+      await requestMail(email, client, (origin) =>
         db.transaction(async (tx) => {
-          await mail.enqueue(tx, { ...common, kind: 'email_code', user: userId, binding });
+          await mail.enqueue(tx, { ...origin, requestedAt, kind: 'email_code', user: userId, binding });
           await activity.record(tx, caller, [{ ...requested, item: userId }]);
         }),
       );
@@ -184,7 +186,8 @@ export function createEmailLogin(deps: {
       if (emailCodes.tokenHashes(token).length === 0) throw new ApiError('INVALID_TOKEN');
       const found = await proofs.find(token);
       if (!found) throw invalidCredentials(undefined, 'void_link');
-      return { email: found.user.email ?? '' };
+      const { redirect, user } = found;
+      return { email: user.email ?? '', ...(redirect === null ? {} : { redirect }) };
     },
 
     login: async (credential, options, client) => {

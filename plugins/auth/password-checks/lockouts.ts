@@ -10,9 +10,9 @@ import {
   reserveAttempts,
   shortenLocks,
 } from '../../../db/queries/auth/login-attempts.js';
-import { deleteOldNetworks, rememberNetwork } from '../../../db/queries/auth/logins.js';
+import { deleteOldNetworks, rememberOrigin } from '../../../db/queries/auth/logins.js';
 import type { Clock } from '../../platform/clock.js';
-import { type Client, normalizeEmail } from '../../server/caller.js';
+import { type Client, deviceKeyOf, normalizeEmail } from '../../server/caller.js';
 import { requestsExceeded } from '../../server/requests-exceeded.js';
 
 /** The account whose attempts are counted. Read its state when the attempt's turn comes. */
@@ -61,7 +61,8 @@ const day = 86_400 * second;
 /** Every lock ends, so that the user can log in again with the correct password. Milliseconds. */
 export const lockRules = { firstLockMs: 30 * second, maxLockMs: 900 * second };
 export const attemptsCountFor = day;
-const networksAreKnownFor = 90 * day;
+/** How long the service knows the networks and browsers from which a user has signed in. Milliseconds. */
+export const networksAreKnownFor = 90 * day;
 const maxRows = 1_000_000;
 
 export function createLockouts({ db, clock }: { db: Executor; clock: Clock }): Lockouts {
@@ -110,10 +111,10 @@ export function createLockouts({ db, clock }: { db: Executor; clock: Clock }): L
       throw since > 0 ? await refuse(keys, limit, id, since, now) : locked({ limit, subject: id }, second, now);
     },
 
-    clearAttempts: async (tx, { id, email }, { network }) => {
+    clearAttempts: async (tx, { id, email }, { network, userAgent }) => {
       const { fromHere, fromAnywhere } = keysOf(email ?? id, network);
       await forgetAttempts(tx, [fromHere, fromAnywhere]);
-      await rememberNetwork(tx, id, network, clock());
+      await rememberOrigin(tx, id, { network, device: deviceKeyOf(userAgent) }, clock());
       cache.forget(fromHere);
     },
 

@@ -21,7 +21,7 @@ export const passwordResetPlugin = plugin(
       passwordRules,
       lockouts,
       requestMail: createRequestMail({
-        db,
+        isFamiliar: app.isFamiliarOrigin,
         rateLimits,
         responseStepMs: config.REGISTRATION_ANSWER_TIME,
         onLimitExceeded: () => app.log.info('a link to reset a password was not sent: too many were requested'),

@@ -2,6 +2,7 @@ import type { Executor } from '../../../db/client.js';
 import { deleteEmailChange } from '../../../db/queries/auth/email-changes.js';
 import { countPasskeys, deletePasskeysSince } from '../../../db/queries/auth/passkeys.js';
 import { deleteSessionsOf } from '../../../db/queries/auth/sessions.js';
+import { spendState } from '../../../db/queries/auth/spent-states.js';
 import {
   findRecipient,
   lockRecipient,
@@ -13,14 +14,13 @@ import {
 import { deleteIdentitiesSince, listIdentities } from '../../../db/queries/providers/identities.js';
 import { reasonOfStatus } from '../../../schemas/activity.js';
 import { ApiError } from '../../../schemas/errors.js';
-import type { LinkTokenClaims } from '../../../schemas/link-tokens.js';
 import type { Activity, ResetReport } from '../../activity/service.js';
 import type { Mail } from '../../mail/index.js';
 import { isApplicable, notMeStateOf, scopeOf, stateOf } from '../../mail/recipients.js';
 import type { Clock } from '../../platform/clock.js';
 import { requireAllowedUrl } from '../../platform/urls.js';
 import type { Client } from '../../server/caller.js';
-import type { LinkTokens } from '../../tokens/link-tokens.js';
+import type { LinkClaims, LinkTokens } from '../../tokens/link-tokens.js';
 import type { Lockouts } from '../password-checks/lockouts.js';
 import type { PasswordRules } from '../password-rules/service.js';
 import type { Passwords } from '../passwords/service.js';
@@ -40,7 +40,7 @@ export interface PasswordReset {
   /**
    * For the link in a security notice: ends all sessions, withdraws a pending change of address, and requests a link to reset the
    * password, which goes to the stored address.
-   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN if the user no longer exists
+   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN if the link was used, or the user no longer exists
    */
   secureAccount(token: string, client: Client): Promise<void>;
   /** Returns whose link this is, without changing anything. @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED, FORBIDDEN */
@@ -72,7 +72,7 @@ export function createPasswordReset(deps: {
   const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, requestMail, activity } = deps;
   const { defaultUrl, allowList, lookback, acceptsPasskeys } = deps;
 
-  const requireUsable = (claims: LinkTokenClaims, user: Recipient | undefined): Recipient => {
+  const requireUsable = (claims: LinkClaims, user: Recipient | undefined): Recipient => {
     if (!user || !isApplicable.reset(user) || !linkTokens.matchesState(claims, stateOf(user))) {
       const isInactive = user !== undefined && user.status !== 'active';
       const reason = !user ? 'unknown_user' : isInactive ? reasonOfStatus(user.status) : 'void_link';
@@ -112,9 +112,9 @@ export function createPasswordReset(deps: {
 
   const request: PasswordReset['request'] = async (email, url, client) => {
     requireAllowedUrl('reset_url', url, allowList);
-    await requestMail(email, client, () =>
+    await requestMail(email, client, (origin) =>
       db.transaction(async (tx) => {
-        await mail.enqueue(tx, { kind: 'reset', email, url: url ?? defaultUrl, requestedFrom: client.network });
+        await mail.enqueue(tx, { ...origin, kind: 'reset', email, url: url ?? defaultUrl });
         // The event names no user, because the address is not looked up here. What the caller typed may not even be an address.
         await activity.record(tx, { userId: null, client }, [
           { action: 'password_reset_request', collection: 'users' },
@@ -134,10 +134,15 @@ export function createPasswordReset(deps: {
 
     secureAccount: async (token, client) => {
       const claims = linkTokens.read(token, 'not-me');
+      const id = linkTokens.idOf(token);
       const user = await db.transaction(async (tx) => {
         const user = await lockRecipient(tx, claims.id);
         if (!user || !linkTokens.matchesState(claims, notMeStateOf(user))) {
           throw new ApiError('FORBIDDEN').concerning(claims.id).because('unknown_user');
+        }
+        // Otherwise, anyone who finds the email later could sign the user out again and again.
+        if (!(await spendState(tx, id, claims.expiresAt))) {
+          throw new ApiError('FORBIDDEN').concerning(user.id).because('void_link');
         }
         await deleteSessionsOf(tx, [claims.id], null);
         const hadChange = await deleteEmailChange(tx, user.id);

@@ -2,6 +2,7 @@ import plugin from 'fastify-plugin';
 import { findRefreshableSession } from '../../../db/queries/access/principals.js';
 import { deleteExpiredSessions } from '../../../db/queries/auth/sessions.js';
 import { hour } from '../../platform/scheduler.js';
+import { knownBrowserPlugin } from '../known-browser.js';
 import { type ActiveSessions, createActiveSessions } from './active-sessions.js';
 import { createArrivals, refreshLimits } from './arrivals.js';
 import { createIssuing, type SessionIssuer } from './issuing.js';
@@ -43,6 +44,7 @@ export const sessionsPlugin = plugin(
       clock,
       activity,
     } = app;
+    await app.register(knownBrowserPlugin);
     await app.register(tokenTransportPlugin);
     const lifetimes = {
       accessToken: config.ACCESS_TOKEN_TTL,

@@ -5,7 +5,7 @@ import { type CheckedUser, recordLogin } from '../../../db/queries/auth/logins.j
 import type { SessionMode } from '../../../schemas/sessions.js';
 import type { Activity, ActivityEvent } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
-import { type Client, deviceOf, rightsOf } from '../../server/caller.js';
+import { type Client, deviceKeyOf, rightsOf } from '../../server/caller.js';
 import type { AccessTokens } from '../../tokens/access-tokens.js';
 import { hashToken, type RefreshTokens } from '../../tokens/refresh-tokens.js';
 
@@ -18,6 +18,8 @@ export interface IssuedSession {
   expires: number;
   /** Lifetime of the credential that continues the session, and of its cookie, in milliseconds. */
   sessionExpires: number;
+  /** The user who has just signed in. Absent if the session was refreshed. */
+  signedIn?: string;
 }
 
 /** The current position in a session: which of its successive tokens is the current one, and until when it is valid. */
@@ -36,6 +38,8 @@ export interface LoginChanges {
   counted?: readonly string[];
   /** Whether the session begins with a passkey that verified the user, which counts as two factors. */
   isVerifiedByPasskey?: boolean;
+  /** Whether the user is notified of this login in any case, so that it sends no notice of a new network or device. */
+  hasOwnNotice?: boolean;
 }
 
 export interface SessionIssuer {
@@ -125,7 +129,7 @@ export function createIssuing({
 
   return {
     begin: async (executor, user, mode, client, changes = {}) => {
-      const { newPassword = null, counted = [], isVerifiedByPasskey = false } = changes;
+      const { newPassword = null, counted = [], isVerifiedByPasskey = false, hasOwnNotice = false } = changes;
       const now = clock();
       const { refreshToken, ...first } = positionAt(randomUUID(), 0, mode);
       const expiresAt = new Date(Math.min(first.expiresAt.getTime(), now.getTime() + maxAge));
@@ -133,7 +137,7 @@ export function createIssuing({
       const { ip, userAgent, network } = client;
       const session = {
         ...{ id: position.id, user: user.id, expiresAt, ip, userAgent, network, limit: sessionsPerUser },
-        device: deviceOf(userAgent),
+        device: deviceKeyOf(userAgent),
         tokenHash: refreshToken && hashToken(refreshToken),
         isVerifiedByPasskey,
       };
@@ -142,10 +146,10 @@ export function createIssuing({
       const principal = await activity.recordWith(executor, { userId: user.id, client }, [event], async (rows) => {
         const all = { ...session, activity: rows };
         const begun = await recordLogin(executor, user, { newPassword, counted }, all, now);
-        aside.isUnfamiliar = begun?.isUnfamiliar === true;
+        aside.isUnfamiliar = begun?.isUnfamiliar === true && !hasOwnNotice;
         return begun?.principal;
       });
-      return principal && issue(mode, principal, position, refreshToken, client);
+      return principal && { ...issue(mode, principal, position, refreshToken, client), signedIn: user.id };
     },
 
     next: ({ id, generation }, mode) => positionAt(id, generation + 1, mode),

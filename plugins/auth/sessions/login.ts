@@ -54,7 +54,7 @@ export function createLogin(deps: {
       const newPassword = await renewedHash(user.password, password, client);
 
       const complete = async (executor: Executor) => {
-        const changes = { newPassword, counted: attempt.counted };
+        const changes = { newPassword, counted: attempt.counted, hasOwnNotice: code?.kind === 'recovery' };
         const issued = await begin(executor, user, mode, client, changes);
         if (issued && code) await secondFactor.use(executor, user.id, code, { userId: user.id, client });
         return issued;

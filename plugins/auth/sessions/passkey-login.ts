@@ -46,7 +46,8 @@ export function createPasskeyLogin(deps: {
     const { isUserVerified: isVerifiedByPasskey } = proof;
     const code = isVerifiedByPasskey ? null : await secondFactor.require(holder, otp, client);
     return transact(db, async (tx) => {
-      const issued = await begin(tx, { id, tfaSecret }, mode, client, { isVerifiedByPasskey });
+      const changes = { isVerifiedByPasskey, hasOwnNotice: code?.kind === 'recovery' };
+      const issued = await begin(tx, { id, tfaSecret }, mode, client, changes);
       if (!issued) throw invalidCredentials(id, 'user_changed');
       if (!(await passkeyProofs.use(tx, proof, { userId: id, client }))) throw invalidCredentials(id, 'wrong_passkey');
       if (code) await secondFactor.use(tx, id, code, { userId: id, client });

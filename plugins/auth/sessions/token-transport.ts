@@ -12,8 +12,12 @@ declare module 'fastify' {
      * @throws {ApiError} INVALID_PAYLOAD if there is no credential at that place
      */
     sessionCredential(body: { refresh_token?: string; mode?: SessionMode }): SessionCredential;
-    /** Sets the cookies that the mode of the session requires, and returns the tokens for the body. */
-    sendTokens(session: IssuedSession): SessionTokens;
+    /**
+     * Sets the cookies that the mode of the session requires, and returns the tokens for the body. After a login in a browser, also sets
+     * the cookie by which the service recognizes it.
+     * @param options.isBrowser whether the request has a cookie that only a browser has; if not, its headers decide
+     */
+    sendTokens(session: IssuedSession, options?: { isBrowser?: boolean }): SessionTokens;
     /** Clears the session and refresh cookies that came with the request. */
     clearReceivedCookies(): void;
   }
@@ -41,20 +45,21 @@ export const tokenTransportPlugin = plugin(
       return { mode, tokens, arrived: performance.now() - this.elapsedTime };
     });
 
-    app.decorateReply(
-      'sendTokens',
-      function (this: FastifyReply, { mode, accessToken, refreshToken, expires, sessionExpires }: IssuedSession) {
-        if (mode === 'session') {
-          this.setSessionCookie(accessToken, sessionExpires);
-          return { expires };
-        }
-        if (mode === 'cookie') {
-          this.setRefreshCookie(refreshToken ?? '', sessionExpires);
-          return { expires, access_token: accessToken };
-        }
-        return { expires, refresh_token: refreshToken ?? '', access_token: accessToken };
-      },
-    );
+    app.decorateReply('sendTokens', function (this: FastifyReply, issued: IssuedSession, { isBrowser = false } = {}) {
+      const { mode, accessToken, refreshToken, expires, sessionExpires, signedIn } = issued;
+      // Only browsers send this header. Other clients have no use for a cookie that lasts for months.
+      const keepsCookies = isBrowser || (mode !== 'json' && this.request.headers['sec-fetch-site'] !== undefined);
+      if (signedIn !== undefined && keepsCookies) this.rememberBrowser(signedIn);
+      if (mode === 'session') {
+        this.setSessionCookie(accessToken, sessionExpires);
+        return { expires };
+      }
+      if (mode === 'cookie') {
+        this.setRefreshCookie(refreshToken ?? '', sessionExpires);
+        return { expires, access_token: accessToken };
+      }
+      return { expires, refresh_token: refreshToken ?? '', access_token: accessToken };
+    });
 
     app.decorateReply('clearReceivedCookies', function (this: FastifyReply) {
       if (this.request.cookies[refreshCookie] !== undefined) this.clearRefreshCookie();
@@ -69,5 +74,5 @@ export const tokenTransportPlugin = plugin(
       if (evaluatesSessionCookie && isDead && mode === 'session') reply.clearSessionCookie();
     });
   },
-  { name: 'token-transport', dependencies: ['config', 'cookie'] },
+  { name: 'token-transport', dependencies: ['config', 'cookie', 'known-browser'] },
 );

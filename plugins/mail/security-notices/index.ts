@@ -6,7 +6,7 @@ import { notifyOfSignIns } from './sign-ins.js';
 /** Notifies users by email when their credentials change and of suspicious sign-ins, unless the configuration turns this off. */
 export const securityNoticesPlugin = plugin(
   async (app) => {
-    const { config, db, clock, mail, rateLimits, activity } = app;
+    const { config, db, clock, mail, activity } = app;
     if (!config.EMAIL_SECURITY_NOTICES) return;
     const notMeUrl = `${config.PUBLIC_URL}/account/not-me`;
     notifyOfSignIns({ db, clock, mail, activity, notMeUrl });
@@ -16,12 +16,10 @@ export const securityNoticesPlugin = plugin(
       createSecurityNotices({
         clock,
         mail,
-        rateLimits,
         labelOf: (provider) => labels.get(provider) ?? provider,
         notMeUrl,
-        onTooMany: () => app.log.info('a security notice was not sent: there were too many'),
       }),
     );
   },
-  { name: 'security-notices', dependencies: ['config', 'database', 'clock', 'rate-limits', 'activity', 'mail'] },
+  { name: 'security-notices', dependencies: ['config', 'database', 'clock', 'activity', 'mail'] },
 );

@@ -44,11 +44,13 @@ export interface RateLimits {
    */
   mayRequestMail(network: string): Promise<boolean>;
   /**
-   * Counts an email of a kind that anyone can request, before it is sent, and says whether it may be sent.
+   * Counts an email of a kind that anyone can request, before it is sent.
    * @param mail.to the stored address
-   * @param mail.network the network of the requester; null if the user has logged in from it, so that its limit does not apply
+   * @param mail.network the network of the requester; null if the user has logged in before from it or from the browser. Such emails
+   *   have a limit of their own for each address, which requests from elsewhere cannot use up, and none for the network.
+   * @returns the limit that the email exceeds; null: it may be sent
    */
-  maySendMail(mail: { kind: string; to: string; network: string | null }): Promise<boolean>;
+  exceededByMail(mail: { kind: string; to: string; network: string | null }): Promise<'network' | 'mailbox' | null>;
   /**
    * Counts an email that notifies a user of their own change, and says whether it may be sent. A limit is necessary because anyone
    * can register the address of another person, and then change the password all day. The count is separate from that of other
@@ -84,15 +86,16 @@ export function createRateLimits({ count, clock, rules }: { count: Counters; clo
       return !rule || !isExceeded(await count('mail-requests', network, rule.window), rule);
     },
 
-    maySendMail: async ({ kind, to, network }) => {
-      if (rules.mails === null) return true;
+    exceededByMail: async ({ kind, to, network }) => {
+      if (rules.mails === null) return null;
       const { fromNetwork, toMailbox } = rules.mails;
       // The network comes first: one that is over its limit must not use up the limit of the mailbox.
       if (network !== null) {
         const sent = await count(`${kind}-mails-of`, network, fromNetwork.window);
-        if (isExceeded(sent, fromNetwork)) return false;
+        if (isExceeded(sent, fromNetwork)) return 'network';
       }
-      return !isExceeded(await count(`${kind}-mails-to`, addressKey(to), toMailbox.window), toMailbox);
+      const counted = network === null ? `${kind}-mails-to-familiar` : `${kind}-mails-to`;
+      return isExceeded(await count(counted, addressKey(to), toMailbox.window), toMailbox) ? 'mailbox' : null;
     },
 
     mayNotify: async (mailbox) => {

@@ -276,6 +276,7 @@ const wrong: Record<string, string[]> = {
   EMAIL_TRANSPORT: ['ses', 'SMTP'],
   MAILBOX_KEY: ['hunter2', 'hunter2 with spaces', 'hunter2/hunter2', `hunter2${'x'.repeat(250)}`],
   EMAIL_FROM: ['Gatehouse', 'a@b@c', 'Name <a@b', 'a@b.co, c@d.co', 'Name\nBcc: x <a@b.co>'],
+  EMAIL_SMTP_NAME: ['a b', 'mail.example\nRSET', 'mail..example', 'bücher.example', 'https://mail.example', '[mail'],
   EMAIL_SMTP_PORT: ['0', '65536'],
   EMAIL_SMTP_SECURE: ['yes'],
   EMAIL_SMTP_IGNORE_TLS: ['2'],

@@ -7,9 +7,12 @@ import type { MailTransport } from '../../../plugins/mail/transport.js';
 import { createAccount } from '../../helpers/accounts.js';
 import { startTestApp } from '../../helpers/app.js';
 import { minute } from '../../helpers/clock.js';
-import { mailsTo } from '../../helpers/mails.js';
+import { setCookies } from '../../helpers/cookies.js';
+import { findCode, mailsTo } from '../../helpers/mails.js';
+import { createPolicy } from '../../helpers/records.js';
 import { startRedis, withoutRedis } from '../../helpers/redis-server.js';
 import { refused } from '../../helpers/refusals.js';
+import { tokenHolder } from '../../helpers/rights.js';
 
 /** A service without limits on requests, but with limits on the emails that anonymous callers can cause. */
 async function start(t: Test, variables: Record<string, string> = {}, overrides: Overrides = {}) {
@@ -210,6 +213,92 @@ t.test('a user who logs in from a network gets links there even if it has caused
   await reset(member.email, crowded);
   t.equal(await resetLinks(app, others.at(-1)?.email ?? ''), 0, 'the limit is reached');
   t.equal(await resetLinks(app, member.email), 1);
+});
+
+t.test('emails that a user requests from a known network or browser have a limit of their own', async (t) => {
+  const service = await start(t);
+  const { app, reset, request, get } = service;
+  await app.db.update(settings).set({ emailLogin: true });
+  const member = await createAccount(app);
+  const { email, password } = member;
+  const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const home = '198.51.100.77';
+  const away = '203.0.113.77';
+  const browser = { 'sec-fetch-site': 'same-origin' };
+  const login = (mode: string, headers: Record<string, string> = {}) =>
+    request({ method: 'POST', url: '/auth/login', remoteAddress: home, payload: { email, password, mode }, headers });
+  t.strictSame(
+    Object.keys(setCookies(await login('session'))),
+    ['gatehouse_session_token'],
+    'a client that is no browser',
+  );
+  t.strictSame(setCookies(await login('json', browser)), {}, 'a client that keeps no cookies');
+  const { gatehouse_known_browser: cookie } = setCookies(await login('session', browser));
+  t.strictSame(cookie?.attributes, ['HttpOnly', `Max-Age=${90 * 86_400}`, 'Path=/', 'SameSite=Lax']);
+  t.notMatch(cookie?.value, member.id);
+
+  const askForCode = (from: string, headers: Record<string, string> = {}) =>
+    request({ method: 'POST', url: '/auth/email/request', remoteAddress: from, payload: { email }, headers });
+  const codes = async () => (await mailsTo(app, email)).filter(findCode).length;
+  for (let index = 0; index < 9; index++) {
+    await askForCode(`203.0.113.${index}`);
+    await reset(email, `203.0.113.${index}`);
+  }
+  t.equal(await codes(), 5, 'strangers use up the limit');
+  t.equal(await resetLinks(app, email), 5);
+  await askForCode(away);
+  t.equal(await codes(), 5, 'also that of the user in a new browser on a new network');
+  await askForCode(home);
+  t.equal(await codes(), 6, 'from a known network');
+  await reset(email, home);
+  t.equal(await resetLinks(app, email), 6);
+  const known = { cookie: `gatehouse_known_browser=${cookie?.value}` };
+  await askForCode(away, known);
+  t.equal(await codes(), 7, 'in a known browser');
+  const forged = `${cookie?.value.slice(0, 23)}${'A'.repeat(22)}`;
+  await askForCode(away, { cookie: `gatehouse_known_browser=${forged}` });
+  t.equal(await codes(), 7, 'a forged cookie');
+  const stranger = await createAccount(app);
+  for (let index = 0; index < 5; index++) await askForCode(home, known);
+  t.equal(await codes(), 10, 'this limit is enforced, too');
+  await request({
+    method: 'POST',
+    url: '/auth/password/request',
+    remoteAddress: away,
+    payload: { email: stranger.email },
+    headers: known,
+  });
+  t.equal(await resetLinks(app, stranger.email), 1);
+
+  const dropped = (await get('/mails?state=dropped&limit=1000', admin.headers)).json().data as { limit: string }[];
+  t.strictSame([...new Set(dropped.map(({ limit }) => limit))], ['mailbox']);
+});
+
+t.test('GET /mails says which emails were dropped, and by which limit', async (t) => {
+  const { app, reset, get } = await start(t);
+  const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const mails = async (state: string) =>
+    (await get(`/mails?state=${state}&limit=1000`, admin.headers)).json().data as Record<string, unknown>[];
+  const people = await Promise.all(Array.from({ length: 40 }, () => createAccount(app)));
+  for (const { email } of people) await reset(email, '198.51.100.1');
+  t.equal((await mails('waiting')).length, 40);
+  await mailsTo(app, '');
+  t.equal((await mails('sent')).length, 30);
+  t.ok((await mails('sent')).every(({ limit, reason }) => limit === null && reason === null));
+  const dropped = await mails('dropped');
+  t.equal(dropped.length, 10);
+  t.match(dropped[0], {
+    state: 'dropped',
+    limit: 'network',
+    reason: /requested from one network/,
+    next_attempt_at: null,
+  });
+  await reset('nobody@example.com', '198.51.100.2');
+  await mailsTo(app, '');
+  t.match(
+    (await mails('dropped')).filter(({ limit }) => limit === null),
+    [{ email: 'nobody@example.com', reason: /No user/ }],
+  );
 });
 
 t.test('an email that is retried is counted once', async (t) => {
