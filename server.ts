@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.js';
 import { loadConfig, misspelledVariables } from './plugins/platform/config.js';
 import { databaseLocation } from './plugins/platform/database.js';
+import { startedOnTerminal, tolerateLostStreams } from './plugins/platform/standard-streams.js';
 import { explainStartFailure } from './plugins/platform/startup-errors.js';
 import { releaseStartupMemory } from './plugins/platform/v8-tuning.js';
 import { respondWhileStarting } from './plugins/server/startup-responder.js';
@@ -14,8 +15,13 @@ const misspelled = misspelledVariables().map(
   ({ name, intended }) => `The environment variable ${name} has no effect. Did you mean ${intended}?`,
 );
 
+tolerateLostStreams();
+
 // By default, SIGHUP and SIGUSR2 would end the process, and SIGUSR1 would open a debugger.
-for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2']) process.on(signal, () => {});
+for (const signal of ['SIGUSR1', 'SIGUSR2', ...(startedOnTerminal ? [] : ['SIGHUP'])]) process.on(signal, () => {});
+
+/** Signals that do not stop the service gracefully. After a fault of the process itself, a handler would cause the same fault forever. */
+const otherSignals = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV', 'SIGUSR2', 'SIGHUP'] as const;
 
 let config: Config | undefined;
 try {
@@ -27,14 +33,19 @@ try {
   await stopResponding();
   const address = await listen(app);
   announce(app, address);
-  closeWithGrace(
-    { delay: config.SHUTDOWN_DELAY + 10_000, logger: app.log, skip: ['SIGHUP', 'SIGUSR2'] },
+  let isStopping = false;
+  const stopper = closeWithGrace(
+    { delay: config.SHUTDOWN_DELAY + 10_000, logger: app.log, skip: [...otherSignals] },
     async ({ err }) => {
+      isStopping = true;
       if (err) app.log.fatal({ err }, 'the service exits because of an unexpected error');
       else await app.drain();
       await app.close();
     },
   );
+  // Closing a terminal usually sends several SIGHUPs, from the kernel and from the shell. Only the first may have an effect, because a
+  // second signal ends the process immediately.
+  if (startedOnTerminal) process.on('SIGHUP', () => void (isStopping || stopper.close()));
 } catch (error) {
   const reason = explainStartFailure(error, config?.DATABASE_URL);
   process.stderr.write([`Gatehouse could not start. ${reason}`, ...misspelled, ''].join('\n'));

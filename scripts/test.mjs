@@ -110,6 +110,7 @@ const notEveryday = [
   'process/container.test.js',
   'process/hostile-requests.test.js',
   'process/keys-rotate.test.js',
+  'process/lost-output.test.js',
   'process/pgbouncer.test.js',
   'process/proxies.test.js',
   'process/release.test.js',

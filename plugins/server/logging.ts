@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
 import plugin from 'fastify-plugin';
-import pretty from 'pino-pretty';
+import { prettyFactory } from 'pino-pretty';
 import { ApiError, type Outage } from '../../schemas/errors.js';
 import { toApiError } from './errors.js';
 import { pathOf } from './request-parsing.js';
@@ -85,10 +85,14 @@ export function loggerOptions(
         remoteAddress: bareAddress(request.ip ?? '') ?? 'unknown',
       }),
     },
-    ...(stream.isTTY
-      ? { stream: pretty({ colorize: true, translateTime: 'HH:MM:ss', ignore: 'pid,hostname' }) }
-      : { stream }),
+    stream: stream.isTTY ? readable(stream) : stream,
   };
+}
+
+/** Formats the lines for people. The stream of `pino-pretty` would write to the terminal itself, and fail when it has been closed. */
+function readable(stream: NodeJS.WriteStream): { write(line: string): void } {
+  const format = prettyFactory({ colorize: true, translateTime: 'HH:MM:ss', ignore: 'pid,hostname' });
+  return { write: (line) => void stream.write(format(line)) };
 }
 
 declare module 'fastify' {

@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.js';
 
-/** A start that should be refused. */
+/** How the process starts and ends. */
 export const startup: readonly Mutation[] = [
   {
     ids: [],
@@ -35,5 +35,31 @@ export const startup: readonly Mutation[] = [
     ],
     tests: ['test/db/postgres-pool.test.ts'],
     engine: 'postgres',
+  },
+  {
+    ids: [],
+    fault: 'a fault of the process itself repeats forever, because a handler for its signal returns',
+    edits: [
+      { find: "'SIGFPE', 'SIGSEGV', 'SIGUSR2'", replace: "'SIGFPE', 'SIGUSR2'" },
+      { find: 'for (const descriptor of terminals) closeSync(descriptor);', replace: 'void closeSync;' },
+    ],
+    tests: ['test/process/lost-output.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the service ends when the reader of its log does',
+    edits: [{ find: "stream.on('error', () => {})", replace: "stream.on('end', () => {})" }],
+    tests: ['test/process/lost-output.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the second SIGHUP of a closed terminal ends the service before it has stopped gracefully',
+    edits: [
+      {
+        find: 'void (isStopping || stopper.close())',
+        replace: 'void (isStopping ? process.exit(1) : stopper.close())',
+      },
+    ],
+    tests: ['test/process/lost-output.test.ts'],
   },
 ];
