@@ -70,7 +70,7 @@ const storage = {
       secret: true,
       expected: 'a URL such as postgres://user:password@host:5432/database',
       description:
-        'URL of the PostgreSQL database (version 14 or newer). If unset, the service uses the embedded database in DATA_DIR.',
+        'URL of the PostgreSQL database (version 14 or newer), in the [form that libpq accepts](deployment.md#postgresql), with one or more hosts or the directory of a Unix socket. Percent-encode special characters in names and passwords. If unset, the service uses the embedded database in DATA_DIR.',
     }),
   ),
   DATABASE_POOL_MAX: integer(2, 1000, {

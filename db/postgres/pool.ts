@@ -41,6 +41,8 @@ export interface PoolOptions {
   answerTimeout?: number;
   /** Milliseconds after which a connection is replaced: servers move, and the memory of sessions grows. */
   lifetime?: number;
+  /** The schema of the tables, if it is not that of the role or the database. */
+  schema?: string | undefined;
   hooks?: StatementHooks;
 }
 
@@ -85,11 +87,13 @@ export function createPostgresPool(
     idleTimeout = 60_000,
     answerTimeout = 10_000,
     lifetime = 1_800_000,
+    schema,
     hooks: { observe, onEnd, comment } = {},
   }: PoolOptions,
 ): PostgresPool {
-  const servers = createServers(url, connectTimeout);
-  const types = { parsers: {}, serializers: {} };
+  const servers = createServers(url, connectTimeout, schema);
+  // No integer that the service reads exceeds the range in which numbers are exact. The text of a `float8` would depend on a setting.
+  const types = { parsers: { 20: Number }, serializers: {} };
   const busy = new Map<PostgresConnection, Use>();
   /** The most recently used connection is reused first, so that surplus connections become idle and are closed. */
   const idle: { connection: PostgresConnection; since: number }[] = [];
@@ -242,7 +246,8 @@ export function createPostgresPool(
     begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>, sending?: SendOptions) =>
       onConnection(async (sql, use) => {
         let worked = 0;
-        const result = await sql.begin(async (tx) => {
+        // The default of the database or the role may be another level.
+        const result = await sql.begin('isolation level read committed', async (tx) => {
           const own = { unsafe: tx.unsafe };
           const unsafe = (...statement: Statement) =>
             lazily(

@@ -1,10 +1,10 @@
-import { takeOwnParameters } from './parameters.js';
-import { readTarget } from './session.js';
+import { readDatabaseUrl, readTlsFiles } from './database-url.js';
+import { type DriverOptions, driverOptionsOf, readDefaultPlace, readTarget } from './session.js';
 import type { PostgresServer, PostgresTarget } from './socket.js';
 
 /** The servers that a URL names. */
 export interface PostgresServers {
-  readonly url: string;
+  readonly options: DriverOptions;
   readonly target: PostgresTarget;
   /** Milliseconds within which each server must accept a connection, before the next one is tried. */
   readonly timeout: number;
@@ -18,26 +18,26 @@ export interface PostgresServers {
   defer(server: PostgresServer): void;
 }
 
-/** @param url may name several hosts; the one that accepts writes is used, whatever `target_session_attrs` says */
-export function createServers(url: string, timeout: number): PostgresServers {
-  const { attributes, tls, rest } = takeOwnParameters(url);
-  const target = { ...readTarget(rest), tls };
-  const servers = serversOf(target);
+/**
+ * @param url may name several hosts; the one that accepts writes is used, whatever `target_session_attrs` says
+ * @param timeout used if the URL does not contain `connect_timeout`
+ * @param schema the schema of the tables, if it is not that of the role or the database
+ */
+export function createServers(url: string, timeout: number, schema?: string): PostgresServers {
+  const read = readDatabaseUrl(url, readDefaultPlace());
+  const options = driverOptionsOf(read, schema);
+  const target = { ...readTarget(options), tls: readTlsFiles(read.parameters) };
+  const servers = [...read.servers];
   const without = (server: PostgresServer) => servers.filter((other) => other !== server);
+  const attributes = read.parameters.get('target_session_attrs') ?? 'any';
 
   return {
-    url: rest,
+    options,
     target,
-    timeout,
-    mustTakeWrites: servers.length > 1 || (attributes !== null && attributes !== 'any'),
+    timeout: Number(read.parameters.get('connect_timeout') ?? 0) * 1_000 || timeout,
+    mustTakeWrites: servers.length > 1 || attributes !== 'any',
     inOrder: () => [...servers],
     prefer: (server) => void servers.splice(0, Number.POSITIVE_INFINITY, server, ...without(server)),
     defer: (server) => void servers.splice(0, Number.POSITIVE_INFINITY, ...without(server), server),
   };
-}
-
-function serversOf({ host, port, path }: PostgresTarget): PostgresServer[] {
-  const [first = 'localhost'] = host;
-  if (path) return [{ host: first, port: port[0] ?? 5432, path }];
-  return host.map((name, index) => ({ host: name, port: port[index] ?? 5432 }));
 }

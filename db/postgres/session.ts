@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { hostname } from 'node:os';
 import postgres from 'postgres';
+import type { DatabaseUrl } from './database-url.js';
 import { DriverSocket } from './driver-socket.js';
 import { nameServer, openSocket, type PostgresServer, type PostgresTarget, tooSlow } from './socket.js';
 
@@ -56,14 +57,55 @@ const clientOptions = {
 /** PostgreSQL keeps 63 bytes. */
 const applicationName = Buffer.from(`gatehouse@${hostname()}`).subarray(0, 63).toString('latin1');
 
-/** Parses a URL the way postgres.js does, so that every parameter it supports works. Opens no connection. */
-export function readTarget(url: string): Omit<PostgresTarget, 'tls'> {
-  return postgres(url, clientOptions).options as unknown as Omit<PostgresTarget, 'tls'>;
+/**
+ * Settings that affect how values are written as text, and how SQL is read. They take precedence over those of the database and the
+ * role. PgBouncer keeps them for each client, in all versions and modes, and accepts no others.
+ */
+const sessionSettings = { DateStyle: 'ISO, MDY', TimeZone: 'UTC', standard_conforming_strings: 'on' };
+
+/** Options of the driver. */
+export type DriverOptions = postgres.Options<Record<string, never>>;
+
+/** What the driver uses if a URL does not say otherwise: the variables of libpq, such as PGHOST. */
+export function readDefaultPlace(): { host: string; port: number } {
+  const { host, port } = postgres(clientOptions).options;
+  return { host: host[0] ?? 'localhost', port: port[0] ?? 5432 };
 }
 
-/** A session with one of the servers that a URL names, opened on first use. @param timeout milliseconds for opening it */
+/** The options of the driver for a URL. @param schema the schema of the tables, if it is not that of the role or the database */
+export function driverOptionsOf({ user, password, database, parameters }: DatabaseUrl, schema?: string): DriverOptions {
+  const name = parameters.get('application_name') ?? parameters.get('fallback_application_name') ?? applicationName;
+  const [options, prepare] = [parameters.get('options'), parameters.get('prepare')];
+  const ssl = parameters.get('sslmode') ?? parameters.get('ssl') ?? impliedSsl(parameters);
+  const sslnegotiation = parameters.get('sslnegotiation');
+  return {
+    ...clientOptions,
+    ...(user !== undefined && { user }),
+    ...(password !== undefined && { password }),
+    ...(database !== undefined && { database }),
+    ...(ssl !== undefined && { ssl: ssl === 'disable' || ssl === 'false' ? false : ssl }),
+    ...(sslnegotiation !== undefined && { sslnegotiation }),
+    ...(prepare === 'false' && { prepare: false }),
+    connection: {
+      application_name: name,
+      ...(options !== undefined && { options }),
+      ...sessionSettings,
+      ...(schema !== undefined && { search_path: `"${schema.replaceAll('"', '""')}"` }),
+    },
+  } as unknown as DriverOptions;
+}
+
+/** An operator who names an authority does not want an unencrypted connection, which is the driver's default. */
+const impliedSsl = (parameters: DatabaseUrl['parameters']) =>
+  parameters.has('sslrootcert') ? 'verify-full' : undefined;
+
+/** Completes the options the way postgres.js does. Opens no connection. */
+export const readTarget = (options: DriverOptions): Omit<PostgresTarget, 'tls'> =>
+  postgres(options).options as unknown as Omit<PostgresTarget, 'tls'>;
+
+/** A session with one of the servers, opened on first use. @param timeout milliseconds for opening it */
 export function createSession(
-  { url, target, timeout }: { url: string; target: PostgresTarget; timeout: number },
+  { options, target, timeout }: { options: DriverOptions; target: PostgresTarget; timeout: number },
   server: PostgresServer,
   types: TypeHandlers,
 ): PostgresSession {
@@ -93,9 +135,7 @@ export function createSession(
 
   const { host, port } = server;
   const place = { host: [host], port: [port], ssl: false, connect_timeout: timeout / 1_000, socket: connect };
-  // A name in the URL takes precedence.
-  const connection = { application_name: applicationName };
-  const client = postgres(url, { ...clientOptions, ...place, connection } as unknown as typeof clientOptions);
+  const client = postgres({ ...options, ...place } as unknown as typeof clientOptions);
   Object.assign(client.options.parsers, types.parsers);
   Object.assign(client.options.serializers, types.serializers);
 

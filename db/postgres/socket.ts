@@ -1,14 +1,18 @@
 import { once } from 'node:events';
-import { connect, isIP, type Socket } from 'node:net';
+import { connect, isIP, isIPv6, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
-import type { TlsFiles } from './parameters.js';
 
-/** Where the servers are, as postgres.js reads it from a URL and the environment. */
+/** Certificates and keys for TLS, in PEM. */
+export interface TlsFiles {
+  /** The authorities to trust instead of those that Node trusts. */
+  ca?: string;
+  cert?: string;
+  key?: string;
+  passphrase?: string;
+}
+
+/** How to connect to the servers, as postgres.js reads it from its options and the environment. */
 export interface PostgresTarget {
-  readonly host: readonly string[];
-  readonly port: readonly number[];
-  /** A Unix socket, instead of hosts. */
-  readonly path?: string | false | undefined;
   /** `prefer` may fall back to no TLS. {@link verification} says which values verify the certificate. */
   readonly ssl?: unknown;
   readonly tls: TlsFiles;
@@ -22,6 +26,7 @@ export interface PostgresTarget {
 export interface PostgresServer {
   readonly host: string;
   readonly port: number;
+  /** The path of a Unix socket, which is used instead of the host. */
   readonly path?: string;
 }
 
@@ -40,7 +45,8 @@ export const closedByPeer = () => new ConnectionError('ECONNRESET', 'it closed t
 export const tooSlow = () => new ConnectionError('ETIMEDOUT', 'it did not respond in time');
 
 /** The server as error messages name it. */
-export const nameOf = ({ host, port, path }: PostgresServer): string => path ?? `${host}:${port}`;
+export const nameOf = ({ host, port, path }: PostgresServer): string =>
+  path ?? `${isIPv6(host) ? `[${host}]` : host}:${port}`;
 
 /** Adds the server to the message of a failed connection, because the errors of the operating system do not always name it. */
 export function nameServer(error: Error, server: PostgresServer): Error {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import plugin from 'fastify-plugin';
-import { parameterFaults } from '../../db/postgres/parameters.js';
+import { databaseUrlFaults } from '../../db/postgres/database-url.js';
 import { Config } from '../../schemas/config.js';
 import { listOf } from '../../schemas/config-values.js';
 import { prepareDataDirectory } from './data-directory.js';
@@ -61,7 +61,9 @@ export function loadConfig(env: Environment = process.env): Config {
 
 /** Reads only the variables that a command needs to change the tables, so that it runs without the service's secrets. */
 export function loadDatabaseConfig(env: Environment = process.env) {
-  const { candidate, faults } = readVariables(DatabaseVariables, env);
+  const read = readVariables(DatabaseVariables, env);
+  const { candidate } = read;
+  const faults = onePerVariable([...read.faults, ...databaseErrors(candidate)]);
   if (faults.length > 0) throw new ConfigError(faults);
   return Value.Decode(DatabaseVariables, candidate);
 }
@@ -86,6 +88,11 @@ function cookieNames(candidate: Record<string, unknown>) {
 /** Environment variables that have no effect and whose names resemble those of the service. */
 export const misspelledVariables = (env: Environment = process.env) => findMisspelledVariables(env);
 
+function databaseErrors({ DATABASE_URL: url }: Record<string, unknown>): string[] {
+  const faults = typeof url === 'string' ? databaseUrlFaults(url) : [];
+  return faults.length > 0 ? [`DATABASE_URL: ${faults.join('; ')}`] : [];
+}
+
 /** Faults in the combination of several variables. */
 function combinationErrors(candidate: Record<string, unknown>): string[] {
   const faults: string[] = [];
@@ -94,8 +101,7 @@ function combinationErrors(candidate: Record<string, unknown>): string[] {
       'SECRET: must be set when DATABASE_URL is set, so that all instances share it; `openssl rand -base64 32` generates a good one',
     );
   }
-  const ofParameters = typeof candidate.DATABASE_URL === 'string' ? parameterFaults(candidate.DATABASE_URL) : [];
-  if (ofParameters.length > 0) faults.push(`DATABASE_URL: ${ofParameters.join('; ')}`);
+  faults.push(...databaseErrors(candidate));
   const names = cookieNames(candidate);
   if (names.REFRESH_TOKEN_COOKIE_NAME === names.SESSION_COOKIE_NAME) {
     faults.push('SESSION_COOKIE_NAME: must differ from REFRESH_TOKEN_COOKIE_NAME');

@@ -1,6 +1,6 @@
 import { DirectoryInUseError } from '../../db/embedded/directory-lock.js';
 import { isDatabaseUnavailable, sqlStateOf } from '../../db/failures.js';
-import { hostsIn } from '../../db/postgres/parameters.js';
+import { serversIn } from '../../db/postgres/database-url.js';
 import { SchemaError } from '../../db/schema-error.js';
 import { ConfigError } from './config.js';
 import { DataDirectoryError } from './data-directory.js';
@@ -33,7 +33,7 @@ export function explainStartFailure(error: unknown, databaseUrl?: string): strin
   const { code, port, path, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
   if (path !== undefined && pathFaults.has(code ?? ''))
     return `${path} cannot be written (${code}). Give the service write access, or set DATA_DIR to another folder.`;
-  const at = databaseUrl === undefined ? '' : ` at ${hostsIn(databaseUrl)}`;
+  const at = databaseUrl === undefined ? '' : ` at ${serversIn(databaseUrl)}`;
   const refusal = refusals[sqlStateOf(error) ?? ''];
   if (refusal) return `PostgreSQL${at} ${refusal}`;
   if (isDatabaseUnavailable(error)) {

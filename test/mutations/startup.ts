@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.js';
 
-/** How the process starts and ends. */
+/** How the process starts and ends, and how it uses the settings of its database. */
 export const startup: readonly Mutation[] = [
   {
     ids: [],
@@ -61,5 +61,26 @@ export const startup: readonly Mutation[] = [
       },
     ],
     tests: ['test/process/lost-output.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'dates are read in the form that the database prefers',
+    edits: [{ find: "DateStyle: 'ISO, MDY', TimeZone: 'UTC',", replace: '' }],
+    tests: ['test/process/database-settings.test.ts'],
+    engine: 'postgres',
+  },
+  {
+    ids: [],
+    fault: 'a misspelled parameter of DATABASE_URL, such as sslmod, has no effect',
+    edits: [
+      { find: 'else if (!harmless && !supported.has(name))', replace: 'else if (!harmless && name.length === 0)' },
+    ],
+    tests: ['test/platform/config/config.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the error for an invalid DATABASE_URL contains a part of the password',
+    edits: [{ find: '/^\\w+$/.test(name)', replace: 'name.length > 0' }],
+    tests: ['test/platform/config/config.test.ts'],
   },
 ];

@@ -81,7 +81,7 @@ t.test('the service reports the faults of a PostgreSQL server', { skip }, async 
     ['statement_timeout', 'database_timeout'],
   ] as const) {
     await t.test(`${setting} of the server`, async (t) => {
-      const impatient = await start({ DATABASE_URL: `${url}?${setting}=300` });
+      const impatient = await start({ DATABASE_URL: `${url}?options=-c%20${setting}%3D300` });
       const sql = postgres(url, { max: 1, onnotice: () => {} });
       await sql.begin(async (tx) => {
         await tx.unsafe('lock table sessions in share mode');

@@ -63,7 +63,7 @@ export interface SessionPrincipalRecord extends PrincipalRecord {
   };
 }
 
-const milliseconds = (moment: SQL) => sql`(extract(epoch from ${moment}) * 1000)::float8`;
+const milliseconds = (moment: SQL) => sql`(extract(epoch from ${moment}) * 1000)::int8`;
 
 const lastAccess = milliseconds(sql`(select used.last_access from ${userUses} used where used."user" = u.id)`);
 
@@ -112,7 +112,7 @@ export const principalFrom = (
   where ${condition}`;
 
 /** In milliseconds, by the database's clock, so that it does not matter which instance replaced the token and which one reads this. */
-const replacedAgo = sql`(extract(epoch from clock_timestamp() - s.replaced_at) * 1000)::float8`;
+const replacedAgo = sql`(extract(epoch from clock_timestamp() - s.replaced_at) * 1000)::int8`;
 
 const principalOfSession = (value: (name: 'session') => Placeholder, columns: SQL) =>
   principalFrom(

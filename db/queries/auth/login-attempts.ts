@@ -27,7 +27,7 @@ export type FoundAttempts = { limit: number | null; known: boolean } & Record<'h
 /** The columns to select from the settings for an attempt. @param user an expression for the user's id, or null */
 export function attemptColumns(user: SQL, value: (name: 'network' | keyof AttemptKeys) => Placeholder): SQL {
   const lockOf = (name: keyof AttemptKeys) =>
-    sql`(select (extract(epoch from locked_until) * 1000)::float8 from ${loginAttempts} where key = ${value(name)})`;
+    sql`(select (extract(epoch from locked_until) * 1000)::int8 from ${loginAttempts} where key = ${value(name)})`;
   return sql`auth_login_attempts as "limit",
       coalesce((select true from ${knownNetworks} where "user" = ${user} and network = ${value('network')}), false) as known,
       ${lockOf('fromHere')} as here, ${lockOf('fromAnywhere')} as anywhere`;

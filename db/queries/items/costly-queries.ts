@@ -62,7 +62,7 @@ export function createCostlyQueries(timeout: number): CostlyQueries {
     if (known && known.until > performance.now()) return known.count;
     const [found] = await rows<{ count: number }>(
       executor,
-      sql`select count(*)::float8 as count from (select from ${collections[name].table} limit ${maxCounted}) t`,
+      sql`select count(*) as count from (select from ${collections[name].table} limit ${maxCounted}) t`,
     );
     const count = found?.count ?? 0;
     counts.set(name, { count, until: performance.now() + rememberedForMs });

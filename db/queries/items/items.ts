@@ -261,7 +261,7 @@ async function readRows(
   const row = compiler.row(collection);
   const [sum] = await rows<{ bytes: number }>(
     executor,
-    sql`select coalesce(sum(size), 0)::float8 as bytes from (select ${rowSize(compiler, row, fields)} as size ${rest(compiler, row)}) page`,
+    sql`select coalesce(sum(size), 0)::int8 as bytes from (select ${rowSize(compiler, row, fields)} as size ${rest(compiler, row)}) page`,
   );
   if ((sum?.bytes ?? 0) > limits.bytes) throw tooLarge(limits);
   return withoutHiddenKeys(fields, await rows<Item>(executor, select()));
@@ -391,7 +391,7 @@ export async function countItems(
   const row = compiler.row(collection);
   const [found] = await rows<{ count: number }>(
     executor,
-    sql`select count(*)::float8 as count from ${compiler.source(row)} where ${selected(compiler, row, selection)}`,
+    sql`select count(*) as count from ${compiler.source(row)} where ${selected(compiler, row, selection)}`,
   );
   return found?.count ?? 0;
 }
@@ -409,13 +409,13 @@ export async function aggregateItems(
   const { groupBy, columns } = query.aggregate;
   const groups = groupBy.map((name) => ({ name, value: output(compiler, row, name, null) }));
   const aggregated = columns.map(({ function: name, field }) => {
-    if (field === null) return sql`count(*)::float8`;
+    if (field === null) return sql`count(*)`;
     const value = valueAt(compiler, row, [field]);
     switch (name) {
       case 'count':
-        return sql`count(${value})::float8`;
+        return sql`count(${value})`;
       case 'countDistinct':
-        return sql`count(distinct ${value})::float8`;
+        return sql`count(distinct ${value})`;
       default: {
         const isTimestamp = collection.fields.get(field)?.kind === 'value' && typeOf(collection, field) === 'timestamp';
         const extreme = name === 'min' ? sql`min(${value})` : sql`max(${value})`;

@@ -26,7 +26,7 @@ export async function countQueuedMails(
 ): Promise<{ states: Record<string, number>; oldest: Date | null }> {
   const found = await rows<{ state: string; count: number; oldest: number }>(
     executor,
-    sql`select ${stateName}, count(*)::int as count, (extract(epoch from min(created_on)) * 1000)::float8 as oldest
+    sql`select ${stateName}, count(*)::int as count, (extract(epoch from min(created_on)) * 1000)::int8 as oldest
     from pgboss.job where name = 'mail' and state <> 'completed' group by 1`,
   );
   const counts = Object.fromEntries(found.map(({ state, count }) => [state, count]));
@@ -52,8 +52,8 @@ export async function readQueuedMails(
         ${stateName},
         -- The queue increments its count only when the next attempt starts.
         retry_count + (started_on is not null and state in ('retry', 'failed'))::int as attempts,
-        (extract(epoch from created_on) * 1000)::float8 as created,
-        case when state in ('created', 'retry') then (extract(epoch from start_after) * 1000)::float8 end as next,
+        (extract(epoch from created_on) * 1000)::int8 as created,
+        case when state in ('created', 'retry') then (extract(epoch from start_after) * 1000)::int8 end as next,
         case when state = 'completed' then output ->> 'limit' end as "limit",
         output ->> 'reason' as reason
       from pgboss.job where name = 'mail'

@@ -24,7 +24,7 @@ export async function readAppliedMigrations(executor: Executor): Promise<Applied
     : sql`cross join (select null as tag, null as works_with) c`;
   const applied = await rows<{ created_at: number; tag: string | null; works_with: string | null }>(
     executor,
-    sql`select m.created_at::float8 as created_at, c.tag, c.works_with
+    sql`select m.created_at, c.tag, c.works_with
       from drizzle.__drizzle_migrations m ${declared} order by m.created_at`,
   );
   return applied.map(({ created_at, tag, works_with }) => ({ createdAt: created_at, tag, worksWith: works_with }));

@@ -4,7 +4,7 @@ import { userCounts } from '../../schema.js';
 import { fixedStatement } from '../../statements.js';
 
 const sum = fixedStatement<Record<string, never>, { count: number }>(
-  () => sql`select coalesce(sum(change), 0)::float8 as count from ${userCounts}`,
+  () => sql`select coalesce(sum(change), 0)::int8 as count from ${userCounts}`,
 );
 
 /** The exact number of users, without counting them. */
