@@ -2,6 +2,7 @@ import type { PGlite } from '@electric-sql/pglite';
 import type { PgDatabase, PgQueryResultHKT } from 'drizzle-orm/pg-core';
 import { drizzle as drizzlePostgres } from 'drizzle-orm/postgres-js';
 import { createBoundedCache } from './bounded-cache.js';
+import { type DatabaseSchemas, schemasFor } from './database-schemas.js';
 import { lockDirectory } from './embedded/directory-lock.js';
 import { runMaintenance, sessionSettings } from './embedded/maintenance.js';
 import { observed, type StatementHooks } from './observe.js';
@@ -14,6 +15,10 @@ export type Executor = PgDatabase<PgQueryResultHKT, typeof schema>;
 export interface DatabaseConnection {
   readonly db: Executor;
   readonly engine: 'postgres' | 'embedded';
+  /** The schema of the tables, if the operator has chosen it. */
+  readonly schema: string | undefined;
+  /** The schemas in use. They are known once the tables have been migrated. */
+  schemas: DatabaseSchemas;
   /** The database for one caller, limited to half of the connections. The embedded engine has only one connection. */
   dbOf(caller: string): Executor;
   /** The database for maintenance, whose statements may take longer than those of requests. */
@@ -34,7 +39,7 @@ export interface DatabaseConnection {
 }
 
 export type DatabaseLocation =
-  | { kind: 'postgres'; url: string; poolMax: number }
+  | { kind: 'postgres'; url: string; poolMax: number; schema?: string | undefined }
   | { kind: 'embedded'; dataDir: string }
   /** An embedded database that exists only in memory. A `client` passed by the caller is not closed. */
   | { kind: 'memory'; client?: PGlite };
@@ -44,19 +49,32 @@ export async function openDatabase(
   location: DatabaseLocation,
   hooks: StatementHooks = {},
 ): Promise<DatabaseConnection> {
-  return location.kind === 'postgres'
-    ? openPostgres(location.url, location.poolMax, hooks)
-    : openEmbedded(location, hooks);
+  return location.kind === 'postgres' ? openPostgres(location, hooks) : openEmbedded(location, hooks);
 }
 
-function openPostgres(url: string, max: number, hooks: StatementHooks): DatabaseConnection {
-  const pool = createPostgresPool(url, { max, hooks });
+function openPostgres(
+  { url, poolMax: max, schema: ownSchema }: Extract<DatabaseLocation, { kind: 'postgres' }>,
+  hooks: StatementHooks,
+): DatabaseConnection {
+  const pool = createPostgresPool(url, { max, hooks, schema: ownSchema });
   const { client, clientOf, maintenanceClient, limitWaiting, runScript, load, close } = pool;
   const known = createBoundedCache<Executor>(1_000);
   const dbOf = (caller: string) => known(caller, () => drizzlePostgres(clientOf(caller)) as unknown as Executor);
   const maintenanceDb = drizzlePostgres(maintenanceClient) as unknown as Executor;
   const db = drizzlePostgres(client, { schema });
-  return { db, engine: 'postgres', dbOf, maintenanceDb, limitWaiting, runScript, load, close };
+  const schemas = schemasFor(ownSchema ?? 'public');
+  return {
+    db,
+    engine: 'postgres',
+    schema: ownSchema,
+    schemas,
+    dbOf,
+    maintenanceDb,
+    limitWaiting,
+    runScript,
+    load,
+    close,
+  };
 }
 
 async function openEmbedded(
@@ -92,6 +110,8 @@ async function openEmbedded(
     return {
       db,
       engine: 'embedded',
+      schema: undefined,
+      schemas: schemasFor('public'),
       dbOf: () => db,
       maintenanceDb: db,
       limitWaiting: () => {},

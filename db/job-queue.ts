@@ -55,7 +55,7 @@ export interface JobQueue<Data extends object> {
 
 const day = 86_400;
 
-/** Makes interrupted jobs due again immediately: the jobs have not failed, their process has. */
+/** Makes interrupted jobs due again immediately: the jobs have not failed, their process has. Embedded engine only. */
 const requeueActiveJobs = `update pgboss.job set state = 'retry', start_after = now() where state = 'active'`;
 
 const databaseOf = (connection: DatabaseConnection, executor: Executor): PgBoss.Db => ({
@@ -67,7 +67,8 @@ const databaseOf = (connection: DatabaseConnection, executor: Executor): PgBoss.
 
 /** Creates the tables of a queue, or brings them up to date. Requires rights on the schema, and the migration lock. */
 export async function createQueueTables(connection: DatabaseConnection, name: string): Promise<void> {
-  const boss = new PgBoss({ db: databaseOf(connection, connection.db), schedule: false, supervise: false });
+  const { queue: schema } = connection.schemas;
+  const boss = new PgBoss({ db: databaseOf(connection, connection.db), schema, schedule: false, supervise: false });
   await boss.start();
   await boss.createQueue(name);
   await boss.stop({ graceful: false });
@@ -85,8 +86,10 @@ export function createJobQueue<Data extends object>(
   onError: (error: unknown) => void,
 ): JobQueue<Data> {
   const sqlOf = (executor: Executor) => databaseOf(connection, executor);
+  const { queue: schema } = connection.schemas;
   const boss = new PgBoss({
     db: sqlOf(connection.db),
+    schema,
     migrate: false,
     schedule: false,
     maintenanceIntervalSeconds: Math.min(60, options.expireInSeconds),
@@ -130,7 +133,7 @@ export function createJobQueue<Data extends object>(
       if (failure.isPermanent && hasFailedPermanently) {
         await rows(
           connection.db,
-          sql`update pgboss.job set retry_limit = retry_count where name = ${name} and id = ${id} and state = 'active'`,
+          sql`update ${sql.identifier(schema)}.job set retry_limit = retry_count where name = ${name} and id = ${id} and state = 'active'`,
         );
       }
       await boss.fail(name, id, failure);

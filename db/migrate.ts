@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import { migrate as migrateEmbedded } from 'drizzle-orm/pglite/migrator';
-import { migrate as migratePostgres } from 'drizzle-orm/postgres-js/migrator';
+import { sql } from 'drizzle-orm';
+import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import type { DatabaseConnection, Executor } from './client.js';
+import { findSchemas } from './database-schemas.js';
 import { createQueueTables } from './job-queue.js';
 import { readBuildMigrations } from './migration-journal.js';
 import { type Pause, withMigrationLock } from './migration-lock.js';
@@ -9,6 +10,7 @@ import { ensureSearchIndexes } from './postgres/search-indexes.js';
 import { readAppliedMigrations, recordCompatibility } from './queries/server/migrations.js';
 import { compactUserCounts } from './queries/users/user-counts.js';
 import { SchemaError } from './schema-error.js';
+import { rows } from './statements.js';
 
 const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url));
 
@@ -25,8 +27,10 @@ export async function migrate<T>(
   bootstrap: (tx: Executor) => Promise<T>,
   { shouldMigrate = true, pause = async () => {} }: MigrateOptions = {},
 ): Promise<T> {
-  return withMigrationLock(connection, pause, async () => {
-    await requireUsableSchema(connection.db, shouldMigrate);
+  connection.schemas = await findSchemas(connection);
+  const isPending = async () => (await missingMigrations(connection)).length > 0;
+  return withMigrationLock(connection, pause, isPending, async () => {
+    await requireUsableSchema(connection, shouldMigrate);
     if (shouldMigrate) await migrateSchema(connection);
     await compactUserCounts(connection.db);
     return connection.db.transaction(bootstrap);
@@ -35,17 +39,43 @@ export async function migrate<T>(
 
 /** Creates and changes everything that requires rights on the schemas of the database. */
 async function migrateSchema(connection: DatabaseConnection): Promise<void> {
+  await createSchema(connection);
   await migrateTables(connection);
   await recordCompatibility(connection.db, readBuildMigrations(migrationsFolder));
   if (connection.engine === 'postgres') await ensureSearchIndexes(connection.db);
   await createQueueTables(connection, 'mail');
 }
 
+/** Creates the schema of the tables, if the search path leads to none. */
+async function createSchema({ db, schemas }: DatabaseConnection): Promise<void> {
+  const [found] = await rows<{ name: string | null }>(db, sql`select current_schema() as name`);
+  if (found?.name !== null) return;
+  await db.execute(sql`create schema if not exists ${sql.identifier(schemas.tables)}`);
+}
+
+/** Drizzle's own migrator has fixed names of schemas. */
+interface Migrator {
+  dialect: { migrate(migrations: MigrationMeta[], session: unknown, config: object): Promise<void> };
+  session: unknown;
+}
+
 /** Runs all pending migrations of a folder in one transaction. */
-export async function migrateTables({ db, engine }: DatabaseConnection, folder = migrationsFolder): Promise<void> {
-  const options = { migrationsFolder: folder };
-  if (engine === 'embedded') await migrateEmbedded(db as Parameters<typeof migrateEmbedded>[0], options);
-  else await migratePostgres(db as Parameters<typeof migratePostgres>[0], options);
+export async function migrateTables({ db, schemas }: DatabaseConnection, folder = migrationsFolder): Promise<void> {
+  const { dialect, session } = db as unknown as Migrator;
+  const tables = `"${schemas.tables.replaceAll('"', '""')}".`;
+  const config = { migrationsFolder: folder, migrationsSchema: schemas.journal };
+  // Generated foreign keys name the schema. Migrations are identified by their time, and a hash of the file, which stays the same.
+  const migrations = readMigrationFiles(config).map((migration) => ({
+    ...migration,
+    sql: migration.sql.map((statement) => statement.replaceAll('"public".', () => tables)),
+  }));
+  await dialect.migrate(migrations, session, config);
+}
+
+/** The migrations of this build that the database does not have yet. */
+async function missingMigrations({ db, schemas }: DatabaseConnection) {
+  const present = new Set((await readAppliedMigrations(db, schemas)).map(({ createdAt }) => createdAt));
+  return readBuildMigrations(migrationsFolder).filter(({ createdAt }) => !present.has(createdAt));
 }
 
 /**
@@ -53,9 +83,9 @@ export async function migrateTables({ db, engine }: DatabaseConnection, folder =
  * @param shouldMigrate whether missing migrations will be run
  * @throws {SchemaError}
  */
-async function requireUsableSchema(db: Executor, shouldMigrate: boolean): Promise<void> {
+async function requireUsableSchema(connection: DatabaseConnection, shouldMigrate: boolean): Promise<void> {
   const own = readBuildMigrations(migrationsFolder);
-  const applied = await readAppliedMigrations(db);
+  const applied = await readAppliedMigrations(connection.db, connection.schemas);
   const known = new Set(own.map(({ createdAt }) => createdAt));
   const knownTags = new Set(own.map(({ tag }) => tag));
   const incompatible = applied.find(
@@ -66,8 +96,7 @@ async function requireUsableSchema(db: Executor, shouldMigrate: boolean): Promis
       `A newer version of the service has changed the tables (${incompatible.tag ?? incompatible.createdAt}), and this version cannot work with them. Start the newer version, or restore a backup from before the upgrade.`,
     );
   }
-  const present = new Set(applied.map(({ createdAt }) => createdAt));
-  const missing = own.filter(({ createdAt }) => !present.has(createdAt));
+  const missing = await missingMigrations(connection);
   if (!shouldMigrate && missing.length > 0) {
     throw new SchemaError(
       `MIGRATE is off, and the tables are not up to date: ${missing.map(({ tag }) => tag).join(', ')}. Run \`npm run migrate\` and db/grants.sql with a role that owns the tables.`,

@@ -73,6 +73,15 @@ const storage = {
         'URL of the PostgreSQL database (version 14 or newer), in the [form that libpq accepts](deployment.md#postgresql), with one or more hosts or the directory of a Unix socket. Percent-encode special characters in names and passwords. If unset, the service uses the embedded database in DATA_DIR.',
     }),
   ),
+  DATABASE_SCHEMA: Type.Optional(
+    Type.String({
+      // PostgreSQL keeps 63 bytes of a name, and reserves those that begin with `pg_`.
+      pattern: '^(?!pg_)[\\w-]{1,63}$',
+      expected: 'a name of up to 63 letters, digits, `_`, and `-`, which does not begin with `pg_`',
+      description:
+        'Schema of the tables in the PostgreSQL database. The service creates it if it does not exist. Default: the first schema in the `search_path` of the role, which is usually `public` (see [Schemas](deployment.md#schemas)).',
+    }),
+  ),
   DATABASE_POOL_MAX: integer(2, 1000, {
     default: 10,
     description: 'Maximum number of connections that an instance opens to PostgreSQL.',

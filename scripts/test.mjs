@@ -108,6 +108,7 @@ const notEveryday = [
   'passkeys/hostile.test.js',
   'process/audit-verify.test.js',
   'process/container.test.js',
+  'process/database-schema.test.js',
   'process/database-settings.test.js',
   'process/hostile-requests.test.js',
   'process/keys-rotate.test.js',

@@ -13,13 +13,15 @@ const lockNotAvailable = '55P03';
 
 const column: UserColumn = (name) => sql`${sql.identifier(name)}`;
 // Every search also reads the index entries that wait to be merged, so keep that list small (in kB).
-const trigramIndex = sql`using gin (${userSearch.texts(column)} gin_trgm_ops) with (gin_pending_list_limit = 256)`;
+const trigramIndex = (operators: SQL) =>
+  sql`using gin (${userSearch.texts(column)} ${operators}) with (gin_pending_list_limit = 256)`;
 
-const indexes: Record<string, SQL> = {
-  texts: trigramIndex,
+/** The definitions of the indexes. @param operators the operator class of the extension, with its schema if needed */
+const definitionsWith = (operators: SQL): Record<string, SQL> => ({
+  texts: trigramIndex(operators),
   addresses: sql`using btree ((${userSearch.beforeAt(column)}))`,
-  other_addresses: sql`${trigramIndex} where ${userSearch.hasOtherAt(column)}`,
-};
+  other_addresses: sql`${trigramIndex(operators)} where ${userSearch.hasOtherAt(column)}`,
+});
 
 const prefix = 'users_search_';
 
@@ -30,9 +32,9 @@ const prefix = 'users_search_';
  */
 export async function ensureSearchIndexes(db: Executor): Promise<boolean> {
   const wanted = new Map(
-    Object.entries(indexes).map(([name, definition]) => {
+    Object.entries(definitionsWith(sql`gin_trgm_ops`)).map(([name, definition]) => {
       const version = createHash('sha256').update(writeStatement(definition).sql).digest('hex').slice(0, 8);
-      return [`${prefix}${name}_${version}`, definition];
+      return [`${prefix}${name}_${version}`, name];
     }),
   );
   const found = await rows<{ name: string }>(
@@ -48,8 +50,9 @@ export async function ensureSearchIndexes(db: Executor): Promise<boolean> {
     // While this runs, users can be read but not written.
     await db.transaction(async (tx) => {
       await tx.execute(sql`create extension if not exists pg_trgm`);
-      for (const [name, definition] of missing) {
-        await tx.execute(sql`create index ${sql.identifier(name)} on ${users} ${definition}`);
+      const definitions = definitionsWith(await trigramOperators(tx));
+      for (const [name, kind] of missing) {
+        await tx.execute(sql`create index ${sql.identifier(name)} on ${users} ${definitions[kind]}`);
       }
     });
     for (const name of outdated) await dropIndex(db, name);
@@ -58,6 +61,15 @@ export async function ensureSearchIndexes(db: Executor): Promise<boolean> {
     if (unavailable.has(sqlStateOf(error) ?? '')) return false;
     throw error;
   }
+}
+
+/** The extension may be in a schema that is not in the search path. */
+async function trigramOperators(tx: Executor): Promise<SQL> {
+  const [found] = await rows<{ schema: string }>(
+    tx,
+    sql`select n.nspname as schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace where e.extname = 'pg_trgm'`,
+  );
+  return sql`${sql.identifier(found?.schema ?? 'public')}.gin_trgm_ops`;
 }
 
 /**

@@ -131,7 +131,7 @@ export const mailPlugin = plugin<MailOptions>(
       enqueueAll: (tx, jobs, priority) => queue.sendAll(tx, jobs, priority),
       list: async (caller, state, limit) => {
         requireAdministrator(caller);
-        return readQueuedMails(db, state, limit);
+        return readQueuedMails(db, app.databaseConnection.schemas, state, limit);
       },
       retry: async (caller, id) => {
         requireAdministrator(caller);

@@ -10,7 +10,7 @@ import { databaseUrlFaults } from '../../db/postgres/database-url.js';
 import { Config } from '../../schemas/config.js';
 import { listOf } from '../../schemas/config-values.js';
 import { prepareDataDirectory } from './data-directory.js';
-import { type Environment, onePerVariable, readVariables } from './environment.js';
+import { type Environment, onePerVariable, readVariables, withoutServiceLinks } from './environment.js';
 import { findMisspelledVariables } from './misspelled-variables.js';
 import { readProviders } from './provider-config.js';
 import { basePathOf } from './urls.js';
@@ -35,7 +35,8 @@ export class ConfigError extends Error {
  * Reads the configuration from environment variables. No other code reads them. An empty variable is treated as unset.
  * @throws {ConfigError} with all faults
  */
-export function loadConfig(env: Environment = process.env): Config {
+export function loadConfig(environment: Environment = process.env): Config {
+  const env = withoutServiceLinks(environment);
   const read = readVariables(Config, env);
   const isListed = !read.faults.some((fault) => fault.startsWith('AUTH_PROVIDERS:'));
   const providers = readProviders(env, isListed ? listOf(String(read.candidate.AUTH_PROVIDERS ?? '')) : []);
@@ -61,14 +62,20 @@ export function loadConfig(env: Environment = process.env): Config {
 
 /** Reads only the variables that a command needs to change the tables, so that it runs without the service's secrets. */
 export function loadDatabaseConfig(env: Environment = process.env) {
-  const read = readVariables(DatabaseVariables, env);
+  const read = readVariables(DatabaseVariables, withoutServiceLinks(env));
   const { candidate } = read;
   const faults = onePerVariable([...read.faults, ...databaseErrors(candidate)]);
   if (faults.length > 0) throw new ConfigError(faults);
   return Value.Decode(DatabaseVariables, candidate);
 }
 
-const DatabaseVariables = Type.Pick(Config, ['DATABASE_URL', 'DATABASE_POOL_MAX', 'DATA_DIR', 'START_TIMEOUT']);
+const DatabaseVariables = Type.Pick(Config, [
+  'DATABASE_URL',
+  'DATABASE_SCHEMA',
+  'DATABASE_POOL_MAX',
+  'DATA_DIR',
+  'START_TIMEOUT',
+]);
 
 /** The names of the cookies. Browsers let no other host set a cookie with the prefix `__Host-`, not even a neighboring one. */
 function cookieNames(candidate: Record<string, unknown>) {
@@ -86,7 +93,8 @@ function cookieNames(candidate: Record<string, unknown>) {
 }
 
 /** Environment variables that have no effect and whose names resemble those of the service. */
-export const misspelledVariables = (env: Environment = process.env) => findMisspelledVariables(env);
+export const misspelledVariables = (env: Environment = process.env) =>
+  findMisspelledVariables(withoutServiceLinks(env));
 
 function databaseErrors({ DATABASE_URL: url }: Record<string, unknown>): string[] {
   const faults = typeof url === 'string' ? databaseUrlFaults(url) : [];

@@ -25,11 +25,16 @@ declare module 'fastify' {
 
 /** The location of the database. If the database is embedded, its directory is made private. */
 export function databaseLocation(
-  config: Pick<Config, 'DATABASE_URL' | 'DATABASE_POOL_MAX' | 'DATA_DIR'>,
+  config: Pick<Config, 'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOL_MAX' | 'DATA_DIR'>,
 ): DatabaseLocation {
   return config.DATABASE_URL === undefined
     ? { kind: 'embedded', dataDir: prepareDataDirectory(config.DATA_DIR) }
-    : { kind: 'postgres', url: config.DATABASE_URL, poolMax: config.DATABASE_POOL_MAX };
+    : {
+        kind: 'postgres',
+        url: config.DATABASE_URL,
+        poolMax: config.DATABASE_POOL_MAX,
+        schema: config.DATABASE_SCHEMA,
+      };
 }
 
 /**

@@ -4,6 +4,23 @@ import { Value, type ValueError } from '@sinclair/typebox/value';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/**
+ * Names of the variables that Kubernetes and Docker add for a service named `email-smtp`: `EMAIL_SMTP_SERVICE_HOST`,
+ * `EMAIL_SMTP_SERVICE_PORT_HTTP`, `EMAIL_SMTP_PORT_25_TCP_ADDR`.
+ */
+const serviceLinkName = /_SERVICE_HOST$|_SERVICE_PORT(_\w+)?$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/;
+/** They also add `EMAIL_SMTP_PORT`, which is a variable of this service, too, but never with such a value. */
+const serviceLinkValue = /^(tcp|udp|sctp):\/\//;
+
+/** The variables that an operator has set, without those that the platform adds for other services in the same network. */
+export const withoutServiceLinks = (env: Environment): Environment =>
+  Object.fromEntries(
+    Object.entries(env).filter(
+      ([name, value]) =>
+        !serviceLinkName.test(name) && !(/(^|_)PORT$/.test(name) && serviceLinkValue.test(value?.trim() ?? '')),
+    ),
+  );
+
 /** The values from the environment, not yet decoded, and their faults, with one sentence for each variable. */
 export interface ReadVariables {
   candidate: Record<string, unknown>;

@@ -13,8 +13,12 @@ export class StartupTimeoutError extends Error {
 
 /** Waits, for a limited time, until the database can be used. */
 export interface StartupWait {
-  /** Waits a moment before something is tried again. @throws {StartupTimeoutError} when the time is up */
-  pause(reason: string | Error): Promise<void>;
+  /**
+   * Waits a moment before something is tried again.
+   * @param isBrief the wait is reported only if it lasts longer than the interval of the reports
+   * @throws {StartupTimeoutError} when the time is up
+   */
+  pause(reason: string | Error, isBrief?: boolean): Promise<void>;
   /**
    * Repeats `ping` and then `work` for as long as either of them fails because the database is unavailable.
    * @param work can be repeated; the database may fail while it runs
@@ -32,11 +36,11 @@ export function createStartWait(timeoutMs: number, report: (reason: string) => v
   const begun = performance.now();
   let nextReport = begun;
 
-  const pause: StartupWait['pause'] = async (reason) => {
+  const pause: StartupWait['pause'] = async (reason, isBrief = false) => {
     const now = performance.now();
     if (now - begun >= timeoutMs)
       throw new StartupTimeoutError(timeoutMs, reason instanceof Error ? reason : new Error(reason));
-    if (now >= nextReport) {
+    if (now >= (isBrief ? Math.max(nextReport, begun + reportIntervalMs) : nextReport)) {
       report(reason instanceof Error ? rootCause(reason).message : reason);
       nextReport = now + reportIntervalMs;
     }

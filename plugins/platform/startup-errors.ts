@@ -34,6 +34,8 @@ export function explainStartFailure(error: unknown, databaseUrl?: string): strin
   if (path !== undefined && pathFaults.has(code ?? ''))
     return `${path} cannot be written (${code}). Give the service write access, or set DATA_DIR to another folder.`;
   const at = databaseUrl === undefined ? '' : ` at ${serversIn(databaseUrl)}`;
+  if (/unsupported startup parameter.*search_path/.test(rootCause(error).message))
+    return `The pooler${at} does not accept DATABASE_SCHEMA. Unset it, and set the schema of the role: \`ALTER ROLE … SET search_path = …\`.`;
   const refusal = refusals[sqlStateOf(error) ?? ''];
   if (refusal) return `PostgreSQL${at} ${refusal}`;
   if (isDatabaseUnavailable(error)) {

@@ -83,4 +83,31 @@ export const startup: readonly Mutation[] = [
     edits: [{ find: '/^\\w+$/.test(name)', replace: 'name.length > 0' }],
     tests: ['test/platform/config/config.test.ts'],
   },
+  {
+    ids: [],
+    fault: 'foreign keys refer to the schema public, whichever schema the tables are in',
+    edits: [{ find: `statement.replaceAll('"public".', () => tables)`, replace: 'statement' }],
+    tests: ['test/process/database-schema.test.ts'],
+    engine: 'postgres',
+  },
+  {
+    ids: [],
+    fault: 'the service starts on a database that cannot store every character',
+    edits: [{ find: "if (encoding !== 'UTF8') {", replace: "if (encoding === 'SQL_ASCII') {" }],
+    tests: ['test/process/database-schema.test.ts'],
+    engine: 'postgres',
+  },
+  {
+    ids: [],
+    fault: 'an instance warns that another one is migrating, although there is nothing to migrate',
+    edits: [{ find: 'if (await isPending()) await pause(', replace: 'if (isPending) await pause(' }],
+    tests: ['test/process/database-schema.test.ts'],
+    engine: 'postgres',
+  },
+  {
+    ids: [],
+    fault: 'a variable that Kubernetes adds for another service is read as a setting',
+    edits: [{ find: "serviceLinkValue.test(value?.trim() ?? '')", replace: "serviceLinkValue.test('')" }],
+    tests: ['test/platform/config/misspelled-variables.test.ts'],
+  },
 ];

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm';
 import type { Mail, MailLimit, MailState } from '../../../schemas/mails.js';
 import type { Executor } from '../../client.js';
+import type { DatabaseSchemas } from '../../database-schemas.js';
 import { rows } from '../../statements.js';
 
 export interface QueuedMail {
@@ -23,11 +24,12 @@ const stateName = sql.raw(`case when state in ('created', 'retry') then 'waiting
 /** The number of emails in each state except `sent`, and when the oldest email that is still to be sent was queued. */
 export async function countQueuedMails(
   executor: Executor,
+  { queue }: Pick<DatabaseSchemas, 'queue'>,
 ): Promise<{ states: Record<string, number>; oldest: Date | null }> {
   const found = await rows<{ state: string; count: number; oldest: number }>(
     executor,
     sql`select ${stateName}, count(*)::int as count, (extract(epoch from min(created_on)) * 1000)::int8 as oldest
-    from pgboss.job where name = 'mail' and state <> 'completed' group by 1`,
+    from ${sql.identifier(queue)}.job where name = 'mail' and state <> 'completed' group by 1`,
   );
   const counts = Object.fromEntries(found.map(({ state, count }) => [state, count]));
   const unsent = found.filter(({ state }) => state !== 'failed').map(({ oldest }) => oldest);
@@ -40,6 +42,7 @@ export async function countQueuedMails(
 /** Emails in the queue, newest first. @param state null: all states */
 export async function readQueuedMails(
   executor: Executor,
+  { queue }: Pick<DatabaseSchemas, 'queue'>,
   state: QueuedMail['state'] | null,
   limit: number,
 ): Promise<QueuedMail[]> {
@@ -56,7 +59,7 @@ export async function readQueuedMails(
         case when state in ('created', 'retry') then (extract(epoch from start_after) * 1000)::int8 end as next,
         case when state = 'completed' then output ->> 'limit' end as "limit",
         output ->> 'reason' as reason
-      from pgboss.job where name = 'mail'
+      from ${sql.identifier(queue)}.job where name = 'mail'
     ) mails
     where ${state}::text is null or state = ${state}::text
     order by created desc, id limit ${limit}`,

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
+import type { DatabaseSchemas } from '../../database-schemas.js';
 import type { BuildMigration } from '../../migration-journal.js';
 import { migrationCompatibility } from '../../schema.js';
 import { rows } from '../../statements.js';
@@ -12,11 +13,14 @@ export interface AppliedMigration {
 }
 
 /** The migrations that the database has, oldest first; empty if it is new. */
-export async function readAppliedMigrations(executor: Executor): Promise<AppliedMigration[]> {
+export async function readAppliedMigrations(
+  executor: Executor,
+  { tables, journal }: DatabaseSchemas,
+): Promise<AppliedMigration[]> {
   const [found] = await rows<{ has_any: boolean; has_declarations: boolean }>(
     executor,
-    sql`select to_regclass('drizzle.__drizzle_migrations') is not null as has_any,
-      to_regclass('migration_compatibility') is not null as has_declarations`,
+    sql`select to_regclass(format('%I.__drizzle_migrations', ${journal}::text)) is not null as has_any,
+      to_regclass(format('%I.migration_compatibility', ${tables}::text)) is not null as has_declarations`,
   );
   if (!found?.has_any) return [];
   const declared = found.has_declarations
@@ -25,7 +29,7 @@ export async function readAppliedMigrations(executor: Executor): Promise<Applied
   const applied = await rows<{ created_at: number; tag: string | null; works_with: string | null }>(
     executor,
     sql`select m.created_at, c.tag, c.works_with
-      from drizzle.__drizzle_migrations m ${declared} order by m.created_at`,
+      from ${sql.identifier(journal)}.__drizzle_migrations m ${declared} order by m.created_at`,
   );
   return applied.map(({ created_at, tag, works_with }) => ({ createdAt: created_at, tag, worksWith: works_with }));
 }

@@ -27,7 +27,7 @@ export const metricsPlugin = plugin(
     let isFailing = false;
     const count = async () => {
       try {
-        mails = await countQueuedMails(db);
+        mails = await countQueuedMails(db, databaseConnection.schemas);
         isFailing = false;
       } catch (error) {
         if (!isFailing) log.warn({ err: error }, 'the queued emails could not be counted');

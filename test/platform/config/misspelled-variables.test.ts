@@ -1,4 +1,5 @@
 import t from 'tap';
+import { loadConfig, misspelledVariables } from '../../../plugins/platform/config.js';
 import { findMisspelledVariables } from '../../../plugins/platform/misspelled-variables.js';
 import { Config } from '../../../schemas/config.js';
 
@@ -54,6 +55,37 @@ t.test('the variables of the service are known, and empty variables are ignored'
     [],
   );
   t.strictSame(findMisspelledVariables({ PUBLIC_URl: '' }), []);
+});
+
+t.test('variables that Kubernetes adds for services have no effect and are not reported', async (t) => {
+  // Services with these names: gatehouse, redis, email-smtp, email-smpt, rate-limiter, public, http, database, auth-google
+  const link = (name: string, port: number, protocol = 'TCP') => ({
+    [`${name}_SERVICE_HOST`]: '10.0.0.1',
+    [`${name}_SERVICE_PORT`]: String(port),
+    [`${name}_SERVICE_PORT_HTTP_ADMIN`]: String(port),
+    [`${name}_PORT`]: `${protocol.toLowerCase()}://10.0.0.1:${port}`,
+    [`${name}_PORT_${port}_${protocol}`]: `${protocol.toLowerCase()}://10.0.0.1:${port}`,
+    [`${name}_PORT_${port}_${protocol}_PROTO`]: protocol.toLowerCase(),
+    [`${name}_PORT_${port}_${protocol}_PORT`]: String(port),
+    [`${name}_PORT_${port}_${protocol}_ADDR`]: '10.0.0.1',
+  });
+  const env = {
+    PORT: 'tcp://10.0.0.1:8055',
+    ...link('GATEHOUSE', 8055),
+    ...link('REDIS', 6379),
+    ...link('EMAIL_SMTP', 25),
+    ...link('EMAIL_SMPT', 25),
+    ...link('EMAIL_SMTP', 53, 'UDP'),
+    ...link('DATABASE', 5432),
+    ...link('AUTH_GOOGLE', 443, 'SCTP'),
+    EMAIL_SMTP_PORT: 'tcp://[fd00::1]:25',
+  };
+  t.strictSame(misspelledVariables(env), []);
+  const config = loadConfig({ SECRET: 'a secret for tests, long enough to be taken', ...env });
+  t.match(config, { PORT: 8055, EMAIL_SMTP_PORT: 587, EMAIL_SMTP_HOST: 'localhost' });
+  t.equal(loadConfig({ SECRET: config.SECRET, ...env, EMAIL_SMTP_PORT: '2525' }).EMAIL_SMTP_PORT, 2525);
+  t.throws(() => loadConfig({ SECRET: config.SECRET, PORT: 'http://10.0.0.1:8055' }), /PORT: expected/);
+  t.match(misspelledVariables({ EMAIL_SMPT_PORT: '25' }), [{ intended: 'EMAIL_SMTP_PORT' }]);
 });
 
 t.test('variables of typical environments are not reported', async (t) => {

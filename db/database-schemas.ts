@@ -1,0 +1,75 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import type { DatabaseConnection, Executor } from './client.js';
+import { SchemaError } from './schema-error.js';
+import { rows } from './statements.js';
+
+/** The schemas that the service uses. */
+export interface DatabaseSchemas {
+  tables: string;
+  /** The record of the migrations that have run. */
+  journal: string;
+  /** The tables of the queue. */
+  queue: string;
+}
+
+/**
+ * The schemas of a service whose tables are in the given one. Each service has its own, so that several services can share a database.
+ * `db/grants.sql` determines the same names.
+ */
+export function schemasFor(tables: string): DatabaseSchemas {
+  if (tables === 'public') return { tables, journal: 'drizzle', queue: 'pgboss' };
+  // pg-boss accepts no other characters.
+  const isPlain = /^[a-z0-9_]{1,40}$/.test(tables);
+  const suffix = isPlain ? tables : createHash('sha256').update(tables).digest('hex').slice(0, 16);
+  return { tables, journal: `drizzle_${suffix}`, queue: `pgboss_${suffix}` };
+}
+
+/**
+ * Determines the schemas, and checks that the database suits the service. Without DATABASE_SCHEMA, the tables are in the first schema
+ * of the search path that exists. If none exists, it is the first that can be created.
+ * @throws {SchemaError}
+ */
+export async function findSchemas({ db, schema }: DatabaseConnection): Promise<DatabaseSchemas> {
+  const [found] = await rows<{ encoding: string; current: string | null; path: string; role: string }>(
+    db,
+    sql`select current_setting('server_encoding') as encoding, current_schema() as current,
+      current_setting('search_path') as path, current_user as role`,
+  );
+  if (!found) throw new Error('The database returned no row.');
+  const { encoding, current } = found;
+  if (encoding !== 'UTF8') {
+    throw new SchemaError(
+      `The encoding of the database is ${encoding}, and the service requires UTF8, because names and texts can contain any character. Create a database with \`CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0\`, and use it in DATABASE_URL.`,
+    );
+  }
+  if (schema !== undefined && current !== null && current !== schema) {
+    throw new SchemaError(
+      `DATABASE_SCHEMA is ${schema}, but the connections use the schema ${current}: a pooler ignores the setting. Unset DATABASE_SCHEMA, and set the schema of the role: \`ALTER ROLE … SET search_path = ${schema}\`.`,
+    );
+  }
+  const schemas = schemasFor(current ?? schema ?? firstOf(found.path, found.role));
+  if (schema === undefined && schemas.tables !== 'public' && (await isNewBesidePublic(db, schemas))) {
+    throw new SchemaError(
+      `The tables of the service are in the schema public, but the search_path of the role begins with ${schemas.tables}. Set DATABASE_SCHEMA to public to use these tables, or to ${schemas.tables} to create new ones.`,
+    );
+  }
+  return schemas;
+}
+
+/** The first schema in the setting `search_path`, such as `"$user", public`. */
+function firstOf(path: string, role: string): string {
+  const [, quoted, plain] = /^\s*(?:"((?:[^"]|"")*)"|([^,\s]+))/.exec(path) ?? [];
+  const name = quoted?.replaceAll('""', '"') ?? plain ?? 'public';
+  return name === '$user' ? role : name;
+}
+
+/** Whether a service has its tables in `public`, and there are none in the given schema. */
+async function isNewBesidePublic(db: Executor, { tables }: DatabaseSchemas): Promise<boolean> {
+  const found = await rows<{ schema: string }>(
+    db,
+    sql`select n.nspname as schema from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where c.relname = 'migration_compatibility' and n.nspname in ('public', ${tables})`,
+  );
+  return found.length > 0 && found.every(({ schema }) => schema === 'public');
+}
