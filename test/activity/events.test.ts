@@ -6,6 +6,7 @@ import { rows } from '../../db/statements.js';
 import { recorded } from '../helpers/activity.js';
 import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
 import { createAuthenticator } from '../helpers/authenticator.js';
+import { schemas } from '../helpers/databases.js';
 import { committedDocument } from '../helpers/document.js';
 import { tokenFor } from '../helpers/mails.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
@@ -412,7 +413,7 @@ const done: Record<string, () => Promise<Done>> = {
     await post('/auth/password/request', { email: newEmail() });
     const [job] = await rows<{ id: string }>(
       app.db,
-      sql`update pgboss.job set state = 'failed' where id = (select id from pgboss.job where state = 'created' limit 1) returning id`,
+      sql`update ${sql.raw(schemas.queue)}.job set state = 'failed' where id = (select id from ${sql.raw(schemas.queue)}.job where state = 'created' limit 1) returning id`,
     );
     const id = job?.id ?? '';
     return { response: await send('POST', `/mails/${id}/retry`), rows: [byAdmin('mail_retry', 'mails', id)] };

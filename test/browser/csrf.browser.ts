@@ -17,6 +17,7 @@ import {
   sendMethods,
 } from '../helpers/attacker-page.js';
 import { startProfile } from '../helpers/browser.js';
+import { schemas } from '../helpers/databases.js';
 import { dumpDatabase } from '../helpers/dump.js';
 import { providerVariables } from '../helpers/openid-provider.js';
 import { createUser } from '../helpers/records.js';
@@ -101,7 +102,7 @@ async function startTarget(host: string, variables: Record<string, string> = {})
       return lines
         .filter((line) => !/^(public\.activity_chain|pgboss\.queue) /.test(line))
         .map((line) =>
-          line.startsWith('public.activity ') ? line.replaceAll(/"(hash|position)": [^,]+, /g, '') : line,
+          line.startsWith(`${schemas.tables}.activity `) ? line.replaceAll(/"(hash|position)": [^,]+, /g, '') : line,
         )
         .sort();
     },

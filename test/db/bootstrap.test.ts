@@ -24,7 +24,7 @@ import { policies, rolePolicies, roles, settings, users } from '../../db/schema.
 import { rows } from '../../db/statements.js';
 import { admin, bearer, codeOf, testConfig } from '../helpers/app.js';
 import { collectLog } from '../helpers/collect-log.js';
-import { createTestDatabase, engine } from '../helpers/databases.js';
+import { createTestDatabase, engine, schemas } from '../helpers/databases.js';
 import { listen } from '../helpers/ports.js';
 import { changeUser, createUser } from '../helpers/records.js';
 
@@ -49,7 +49,7 @@ const logIn = (app: FastifyInstance, payload: object = admin) =>
 async function isBootstrappedOnce(t: Test, { db }: FastifyInstance) {
   const [applied] = await rows<{ count: number }>(
     db,
-    sql`select count(*)::int as count from drizzle.__drizzle_migrations`,
+    sql`select count(*)::int as count from ${sql.raw(schemas.journal)}.__drizzle_migrations`,
   );
   t.equal(applied?.count, migrations.length, 'every migration is applied once');
   t.equal((await db.select().from(settings)).length, 1, 'there is one row of settings');

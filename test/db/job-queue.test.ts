@@ -5,7 +5,7 @@ import { type DatabaseConnection, openDatabase } from '../../db/client.js';
 import { createJobQueue, createQueueTables, type JobQueue, type QueueOptions } from '../../db/job-queue.js';
 import { withMigrationLock } from '../../db/migration-lock.js';
 import { rows } from '../../db/statements.js';
-import { createTestDatabase, engine } from '../helpers/databases.js';
+import { createTestDatabase, engine, schemas } from '../helpers/databases.js';
 
 interface Note {
   text: string;
@@ -73,7 +73,7 @@ t.test('jobs sent in bulk are stored exactly like jobs sent one at a time', asyn
   const stored = await rows<{ kept: string }>(
     connection.db,
     sql`select distinct name, priority, state, retry_limit, retry_delay, retry_backoff, expire_in::text,
-      (keep_until - created_on)::text as kept, singleton_key, dead_letter, policy from pgboss.job`,
+      (keep_until - created_on)::text as kept, singleton_key, dead_letter, policy from ${sql.raw(schemas.queue)}.job`,
   );
   t.equal(stored.length, 1, 'all jobs have the options of the queue');
   t.match(stored[0]?.kept, /^30 days/, 'jobs that no worker takes are kept');
@@ -93,7 +93,7 @@ t.test('a failed job is retried and then kept, and it can be sent again', async 
   t.strictSame(await queue.take(1), []);
   const [kept] = await rows<{ state: string; output: object }>(
     connection.db,
-    sql`select state, output from pgboss.job where id = ${first.id}`,
+    sql`select state, output from ${sql.raw(schemas.queue)}.job where id = ${first.id}`,
   );
   t.match(kept, { state: 'failed', output: { reason: 'no again' } });
   t.equal(await queue.retry(connection.db, first.id), true);
@@ -124,7 +124,7 @@ t.test('a hundred concurrent workers take each of a hundred jobs once', async (t
 
 t.test('five instances create the tables together', { skip: engine === 'embedded' && 'PostgreSQL only' }, async (t) => {
   const { connection, location } = await start(t);
-  await connection.db.execute(sql`drop schema pgboss cascade`);
+  await connection.db.execute(sql`drop schema ${sql.identifier(schemas.queue)} cascade`);
   const connections = await Promise.all([0, 1, 2, 3, 4].map(() => openDatabase(location)));
   const queues = connections.map((each) => createJobQueue<Note>(each, 'notes', options, (error) => t.error(error)));
   const createTables = (each: DatabaseConnection) => createQueueTables(each, 'notes');
@@ -133,6 +133,7 @@ t.test('five instances create the tables together', { skip: engine === 'embedded
       withMigrationLock(
         each,
         () => sleep(20),
+        async () => true,
         () => createTables(each),
       ),
     ),
@@ -145,6 +146,9 @@ t.test('five instances create the tables together', { skip: engine === 'embedded
     await queue.stop();
     await each.close();
   }
-  const [count] = await rows<{ count: number }>(connection.db, sql`select count(*)::int as count from pgboss.job`);
+  const [count] = await rows<{ count: number }>(
+    connection.db,
+    sql`select count(*)::int as count from ${sql.raw(schemas.queue)}.job`,
+  );
   t.equal(count?.count, 5);
 });

@@ -7,7 +7,7 @@ import { migrate, migrateTables } from '../../db/migrate.js';
 import { compactUserCounts, countAllUsers } from '../../db/queries/users/user-counts.js';
 import { permissions, userCounts, users } from '../../db/schema.js';
 import { bearer, type TestApp } from '../helpers/app.js';
-import { createTestDatabase, engine } from '../helpers/databases.js';
+import { createTestDatabase, engine, schemas } from '../helpers/databases.js';
 import { readGuide } from '../helpers/guide.js';
 import { migrationsBefore } from '../helpers/migrations.js';
 import { createPolicy, createUser } from '../helpers/records.js';
@@ -86,13 +86,13 @@ t.test('the count is correct after concurrent writes', async (t) => {
   );
   t.equal(await totalOf(service), expected);
 
-  const again = sql`insert into public.users (email) values ('twice@example.com') on conflict do nothing`;
+  const again = sql`insert into ${sql.raw(schemas.tables)}.users (email) values ('twice@example.com') on conflict do nothing`;
   await app.db.execute(again);
   await app.db.execute(again);
   t.equal(await totalOf(service), expected + 1, 'a skipped duplicate is not counted');
   await app.db.transaction(async (tx) => {
     await tx.execute(sql`set local search_path = ''`);
-    await tx.execute(sql`delete from public.users where email = 'twice@example.com'`);
+    await tx.execute(sql`delete from ${sql.raw(schemas.tables)}.users where email = 'twice@example.com'`);
   });
   t.equal(await totalOf(service), expected, 'a deletion with another search_path is counted');
 });

@@ -14,11 +14,32 @@ import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import postgres from 'postgres';
 import { type DatabaseLocation, openDatabase } from '../../db/client.js';
+import { schemasFor } from '../../db/database-schemas.js';
 import { migrate } from '../../db/migrate.js';
 import { createEmbeddedPool } from './embedded-pool.js';
 
 /** The engine that the suite runs on: `npm test` and `npm run test:all` use the embedded one, `npm run test:postgres` uses PostgreSQL. */
 export const engine = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'embedded';
+
+/**
+ * Whether the databases have settings that no code expects, and the tables are in a schema other than `public`
+ * (`npm run test:hostile-database`). PostgreSQL only.
+ */
+const isHostile = engine === 'postgres' && process.env.TEST_HOSTILE_DATABASE === 'true';
+
+/** The schemas of the service in the test databases. */
+export const schemas = schemasFor(isHostile ? 'hostile' : 'public');
+
+const hostileSettings = {
+  search_path: schemas.tables,
+  datestyle: 'German, DMY',
+  timezone: 'America/St_Johns',
+  intervalstyle: 'sql_standard',
+  bytea_output: 'escape',
+  extra_float_digits: '-15',
+  standard_conforming_strings: 'off',
+  default_transaction_isolation: 'serializable',
+};
 
 /** The database of one test file. */
 export interface TestDatabase {
@@ -59,6 +80,7 @@ async function createPostgres(hasTables: boolean, collation?: 'C'): Promise<Test
   if (hasTables) template ??= createTemplate(server);
   const from = hasTables ? ` template ${await template}` : locale;
   await onServer(server, (sql) => sql.unsafe(`create database ${name}${from}`));
+  if (isHostile) await makeHostile(server, name);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return {
@@ -68,11 +90,19 @@ async function createPostgres(hasTables: boolean, collation?: 'C'): Promise<Test
   };
 }
 
+/** Settings of a database are not copied from its template. */
+async function makeHostile(server: URL, name: string): Promise<void> {
+  await onServer(server, async (sql) => {
+    for (const [setting, value] of Object.entries(hostileSettings))
+      await sql.unsafe(`alter database ${name} set ${setting} = '${value}'`);
+  });
+}
+
 let template: Promise<string> | undefined;
 
 /** The database to copy, with empty tables. It is created once per server and set of migrations, and stays there. */
 async function createTemplate(server: URL): Promise<string> {
-  const name = `gatehouse_test_template_${versionOfTables()}`;
+  const name = `gatehouse_test_template_${versionOfTables()}${isHostile ? '_hostile' : ''}`;
   await onServer(server, async (sql) => {
     // The test files run in several processes.
     await sql`select pg_advisory_lock(hashtext(${name}))`;
@@ -80,6 +110,7 @@ async function createTemplate(server: URL): Promise<string> {
     const draft = `${name}_draft`;
     await sql.unsafe(`drop database if exists ${draft} with (force)`);
     await sql.unsafe(`create database ${draft}`);
+    if (isHostile) await makeHostile(server, draft);
     const url = new URL(server);
     url.pathname = `/${draft}`;
     const connection = await openDatabase({ kind: 'postgres', url: url.href, poolMax: 2 });

@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
 import { rows } from '../../db/statements.js';
+import { schemas } from './databases.js';
 
 const statements = { all: new WeakMap<FastifyInstance, SQL>(), changes: new WeakMap<FastifyInstance, SQL>() };
 
@@ -17,18 +18,19 @@ export async function dumpDatabase(app: FastifyInstance, what: keyof typeof stat
 
 /** One statement for all tables, because tests dump the database very often. */
 async function statementFor(app: FastifyInstance, what: keyof typeof statements): Promise<SQL> {
-  // `pgboss.version` is excluded because the queue records its maintenance there, independently of requests.
+  // The table `version` of the queue is excluded because the queue records its maintenance there, independently of requests.
   const tables = await rows<{ name: string }>(
     app.db,
     sql`select format('%I.%I', table_schema, table_name) as name from information_schema.tables
       where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema', 'pristine')
-        and (table_schema, table_name) <> ('pgboss', 'version')`,
+        and (table_schema, table_name) <> (${schemas.queue}, 'version')`,
   );
   if (tables.length < 5) throw new Error('The dump cannot find the tables.');
   return sql.raw(
     tables
       .map(({ name }) => {
-        const condition = what === 'changes' && name === 'public.activity' ? ` where outcome = 'success'` : '';
+        const condition =
+          what === 'changes' && name === `${schemas.tables}.activity` ? ` where outcome = 'success'` : '';
         return `select '${name} ' || to_jsonb(t)::text as row from ${name} t${condition}`;
       })
       .join(' union all '),

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { roles, users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
 import { startTestApp } from '../helpers/app.js';
-import { engine } from '../helpers/databases.js';
+import { engine, schemas } from '../helpers/databases.js';
 import { isLong } from '../helpers/long.js';
 import { createPolicy, createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
@@ -54,7 +54,7 @@ const jobsOf = async (list: number) => {
   const ids = new Set(found.map(({ id }) => id));
   const jobs = await rows<{ user: string }>(
     app.db,
-    sql`select data ->> 'user' as "user" from pgboss.job where name = 'mail'`,
+    sql`select data ->> 'user' as "user" from ${sql.raw(schemas.queue)}.job where name = 'mail'`,
   );
   return jobs.filter(({ user }) => ids.has(user)).length;
 };

@@ -14,6 +14,7 @@ import { ehloNameOf } from '../../plugins/mail/transport.js';
 import { createAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
 import { collectLog } from '../helpers/collect-log.js';
+import { schemas } from '../helpers/databases.js';
 import { linkIn } from '../helpers/mails.js';
 import { createPolicy, createRole, createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
@@ -48,7 +49,7 @@ async function start(t: Test, variables: Record<string, string> = {}, overrides:
   const jobs = () =>
     rows<{ id: string; state: string; reason: string | null }>(
       service.app.db,
-      sql`select id, state, output ->> 'reason' as reason from pgboss.job order by created_on`,
+      sql`select id, state, output ->> 'reason' as reason from ${sql.raw(schemas.queue)}.job order by created_on`,
     );
   return { ...service, port, ask, deliver, jobs };
 }
@@ -279,7 +280,9 @@ for (const [step, code, isFinal] of [
     const read = async () => (await get('/mails', admin.headers)).json().data[0];
     /** Makes a waiting email due. */
     const attempt = async (count: number) => {
-      await app.db.execute(sql`update pgboss.job set start_after = now() - interval '1 second' where state = 'retry'`);
+      await app.db.execute(
+        sql`update ${sql.raw(schemas.queue)}.job set start_after = now() - interval '1 second' where state = 'retry'`,
+      );
       t.equal(await app.mail.deliverNow(), 1, `attempt ${count}`);
       return read();
     };
@@ -313,7 +316,9 @@ t.test('a temporary error between two rejections allows another attempt', async 
     [550, 'failed'],
   ] as const) {
     const smtp = await startSmtp(t, port, rejecting('RCPT TO', code));
-    await app.db.execute(sql`update pgboss.job set start_after = now() - interval '1 second' where state = 'retry'`);
+    await app.db.execute(
+      sql`update ${sql.raw(schemas.queue)}.job set start_after = now() - interval '1 second' where state = 'retry'`,
+    );
     await app.mail.deliverNow();
     t.match(await jobs(), [{ state, reason: String(code) }]);
     await smtp.close();

@@ -5,6 +5,7 @@ import { rows } from '../../db/statements.js';
 import { updateAccount } from '../helpers/accounts.js';
 import { startTestApp, type TestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
+import { schemas } from '../helpers/databases.js';
 import { mailsTo, tokenFor } from '../helpers/mails.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { changeUser, createRole, createUser } from '../helpers/records.js';
@@ -71,7 +72,7 @@ interface Job {
 async function waiting({ app }: Pick<TestApp, 'app'> = service): Promise<Job[]> {
   const found = await rows<{ data: Job }>(
     app.db,
-    sql`with gone as (delete from pgboss.job where name = 'mail' returning data, state, created_on)
+    sql`with gone as (delete from ${sql.raw(schemas.queue)}.job where name = 'mail' returning data, state, created_on)
       select data from gone where state = 'created' and data ->> 'kind' = 'notice' order by created_on`,
   );
   return found.map(({ data }) => data);
@@ -312,7 +313,7 @@ t.test('security notices report changes to credentials', async (t) => {
     t.equal(await change(people), forOne, 'as many statements as for one user');
     const written = await rows<{ xmin: string }>(
       app.db,
-      sql`select distinct xmin::text from pgboss.job where name = 'mail'`,
+      sql`select distinct xmin::text from ${sql.raw(schemas.queue)}.job where name = 'mail'`,
     );
     t.equal(written.length, 1, 'in one transaction');
     const notices = await waiting();

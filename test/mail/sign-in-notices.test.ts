@@ -5,6 +5,7 @@ import { rows } from '../../db/statements.js';
 import { createAccount, createTfaAccount, deleteAccount, storedUser, updateAccount } from '../helpers/accounts.js';
 import { startTestApp, type TestApp } from '../helpers/app.js';
 import { day, minute } from '../helpers/clock.js';
+import { schemas } from '../helpers/databases.js';
 import { loginsOf } from '../helpers/logins.js';
 import { linkTo, mailsTo, tokenFor } from '../helpers/mails.js';
 import { refused } from '../helpers/refusals.js';
@@ -109,7 +110,7 @@ t.test('many failed sign-ins send a notice, and the service does the same for an
   const queued = async () => {
     const [{ count } = { count: 0 }] = await rows<{ count: number }>(
       app.db,
-      sql`select count(*)::integer as count from pgboss.job where name = 'mail'`,
+      sql`select count(*)::integer as count from ${sql.raw(schemas.queue)}.job where name = 'mail'`,
     );
     return count;
   };

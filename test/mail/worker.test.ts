@@ -7,6 +7,7 @@ import type { MailJob } from '../../plugins/mail/jobs.js';
 import { createMailWorker } from '../../plugins/mail/worker.js';
 import { unobserved } from '../../plugins/platform/traced-operations.js';
 import { startTestApp } from '../helpers/app.js';
+import { schemas } from '../helpers/databases.js';
 
 const options = { retryLimit: 1, retryDelay: 0, expireInSeconds: 60 };
 
@@ -47,7 +48,7 @@ async function start(t: Test) {
     for (let n = 0; n < count; n++) await post('/auth/password/request', { email: `${n}@example.com` });
   };
   const states = async () => {
-    const jobs = await rows<{ state: string }>(app.db, sql`select state from pgboss.job`);
+    const jobs = await rows<{ state: string }>(app.db, sql`select state from ${sql.raw(schemas.queue)}.job`);
     return jobs.map(({ state }) => state);
   };
   return { worker, send, states, started: () => started, most: () => most };

@@ -56,7 +56,8 @@ async function works(t: Test, service: Service): Promise<void> {
   const read = async (path: string) => {
     const response = await service.get(path, caller);
     t.equal(response.status, 200, path);
-    return (await response.json()).data;
+    // biome-ignore lint/suspicious/noExplicitAny: each response has other fields
+    return ((await response.json()) as { data: any }).data;
   };
   const isNow = (text: unknown, what: string) => {
     const moment = new Date(String(text)).getTime();

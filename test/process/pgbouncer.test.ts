@@ -3,6 +3,7 @@ import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { bearer } from '../helpers/app.js';
 import { runCommand } from '../helpers/command.js';
+import { schemas } from '../helpers/databases.js';
 import { linkIn } from '../helpers/mails.js';
 import { healthIsFresh, password, recovers, variables } from '../helpers/outage.js';
 import { canTrack, type PgBouncer, pgBouncerVersion, startPgBouncer, withoutPgBouncer } from '../helpers/pgbouncer.js';
@@ -239,7 +240,7 @@ async function mailJobs(home: Home) {
   const [jobs] = await askStored(
     home,
     `select count(*) filter (where state = 'completed')::int as done, count(*) filter (where state <> 'completed')::int as left
-      from pgboss.job where name = 'mail'`,
+      from ${schemas.queue}.job where name = 'mail'`,
   );
   return { done: Number(jobs?.done), left: Number(jobs?.left) };
 }

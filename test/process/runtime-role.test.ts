@@ -9,7 +9,7 @@ import { keysFor } from '../../plugins/platform/key-derivation.js';
 import { bearer } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { runCommand } from '../helpers/command.js';
-import { createTestDatabase, engine } from '../helpers/databases.js';
+import { createTestDatabase, engine, schemas } from '../helpers/databases.js';
 import { createHome, type Home, logIn, logLines, refusedService, startService } from '../helpers/service.js';
 import { askStored, verifyAuditLog } from '../helpers/stored.js';
 import { atEndOf } from '../helpers/teardown.js';
@@ -48,7 +48,17 @@ async function startRoles(t: Test) {
     psql(server.href, '-c', `drop role ${role}`);
   });
   const grant = () =>
-    psql(url, '-v', `role=${role}`, '-v', `audit_retention=${variables.AUDIT_RETENTION}`, '-f', 'db/grants.sql');
+    psql(
+      url,
+      '-v',
+      `role=${role}`,
+      '-v',
+      `schema=${schemas.tables}`,
+      '-v',
+      `audit_retention=${variables.AUDIT_RETENTION}`,
+      '-f',
+      'db/grants.sql',
+    );
   return { owner, service, url, roleUrl: asRole.href, grant };
 }
 
@@ -142,11 +152,11 @@ t.test('the service runs with a role that has no rights on the schema', { skip }
     'drop table activity',
     'alter table activity disable trigger all',
     'truncate users',
-    'create table public.own (id int)',
+    `create table ${schemas.tables}.own (id int)`,
     'create schema own',
     'create index on users (email)',
     "update migration_compatibility set works_with = '0000_start'",
-    'insert into drizzle.__drizzle_migrations (hash, created_at) values (1, 1)',
+    `insert into ${schemas.journal}.__drizzle_migrations (hash, created_at) values (1, 1)`,
   ]) {
     const { status, said } = psql(roleUrl, '-c', statement);
     t.equal(status, 1, statement);

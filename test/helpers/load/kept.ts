@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Test } from 'tap';
+import { schemas } from '../databases.js';
 import type { Home } from '../service.js';
 import { askStored, verifyAuditLog } from '../stored.js';
 import type { HeldSession, Ledger } from './ledger.js';
@@ -124,7 +125,7 @@ function stateOf(ledger: Ledger): string {
   return `
     with mails as materialized (
       select coalesce(data -> 'changes' ->> 0, data ->> 'kind') as kind, data ->> 'user' as "user", data ->> 'email' as email from (
-        select name, data from pgboss.job union all select name, data from pgboss.archive
+        select name, data from ${schemas.queue}.job union all select name, data from ${schemas.queue}.archive
       ) as jobs where name = 'mail'
     ),
     records as (
