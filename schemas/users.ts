@@ -189,31 +189,31 @@ export const ChangeMyPasswordBody = named(
   ),
 );
 
-/** The response to an update, with the address that is waiting for confirmation if the update requested a new one. */
-export const UserUpdateResponse = named(
-  'UserUpdateResponse',
-  withMeta(
-    named('UpdatedUser', {
-      ...Type.Partial(
-        Closed(
-          {
-            ...orHidden(userProperties),
-            pending_email: text(
-              'Your new address, until you confirm it. Returned only by updates that contain `email`.',
-            ),
-          },
-          { description: 'The updated user, with the requested fields.' },
-        ),
-      ),
-      examples: [example],
-    }),
-    example,
+const UpdatedUser = named('UpdatedUser', {
+  ...Type.Partial(
+    Closed(
+      {
+        ...orHidden(userProperties),
+        pending_email: text('Your new address, until you confirm it. Returned only by updates that contain `email`.'),
+      },
+      { description: 'The updated user, with the requested fields.' },
+    ),
   ),
-);
+  examples: [example],
+});
+
+/** The responses to updates, with the address that is waiting for confirmation if the update requested a new one. */
+export const UserUpdateResponse = named('UserUpdateResponse', withMeta(UpdatedUser, example));
+export const UsersUpdateResponse = named('UsersUpdateResponse', withMeta(Type.Array(UpdatedUser), [example]));
+
+const confirmedAddress =
+  'If you change your own `email` and are not an administrator, the service sends a confirmation link to the new address, and the change takes effect when you open the link and confirm. Until then, responses contain the old address in `email` and the new one in `pending_email`. The response is the same if the new address is already in use. With `EMAIL_CHANGE_CONFIRMATION=false`, the change takes effect immediately.';
 
 /** What is special about updates of the caller's own user, for the descriptions of these operations. */
-export const ownSignInChanges =
-  'To change your own password, email address, or static token, you need a fresh session or, if you do not use two-factor authentication, `current_password`. You cannot change them with a static token. If you change your own `email` and are not an administrator, the service sends a confirmation link to the new address, and the change takes effect when you open the link and confirm. Until then, responses contain the old address in `email` and the new one in `pending_email`. The response is the same if the new address is already in use. With `EMAIL_CHANGE_CONFIRMATION=false`, the change takes effect immediately.';
+export const ownSignInChanges = {
+  one: `To change your own password, email address, or static token, you need a fresh session or, if you do not use two-factor authentication, \`current_password\`. You cannot change them with a static token. ${confirmedAddress}`,
+  many: `To change your own password, email address, or static token, you need a fresh session. You cannot change them with a static token. ${confirmedAddress}`,
+};
 
 export const TrackPageBody = named(
   'TrackPageBody',

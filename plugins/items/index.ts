@@ -61,6 +61,7 @@ export const itemsPlugin = plugin(
         clock,
         items,
         writes,
+        rules,
         limitsOf,
         maxBatch: isEmbedded ? Math.min(config.MAX_BATCH_MUTATION, maxBatchEmbedded) : config.MAX_BATCH_MUTATION,
       }),

@@ -71,6 +71,11 @@ export interface WriteRules {
   aside?(tx: Executor, changes: readonly Change[]): Promise<Asides>;
   /** Applies the consequences of a write, in the same transaction. */
   after?(tx: Executor, caller: Caller, changes: readonly Change[], action: 'create' | 'update'): Promise<void>;
+  /** What the response to an update contains in addition to the stored fields of one of the items. */
+  added?(
+    caller: Caller,
+    updates: readonly { keys: readonly Key[]; input: object }[],
+  ): Promise<{ key: Key; fields: Record<string, unknown> } | undefined>;
 }
 
 type Asides = ReadonlyMap<Key, NonNullable<ActivityEvent['aside']>>;

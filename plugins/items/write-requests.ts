@@ -13,7 +13,7 @@ import type { Caller } from '../server/caller.js';
 import { invalidPayload, readKey } from './payload.js';
 import type { QueryLimitsOf } from './query-limits.js';
 import type { Items, Meta } from './service.js';
-import type { Writes } from './write-engine.js';
+import type { WriteRules, Writes } from './write-engine.js';
 
 /** The result of a write: the items as the caller can read them now. Null: the caller may not read any, or they are too large. */
 export type WriteResult<Data> = { data: Data; meta?: Meta } | null;
@@ -48,11 +48,12 @@ export function createMutations(deps: {
   clock: Clock;
   items: Items;
   writes: Writes;
+  rules: Readonly<Record<WritableCollection, Pick<WriteRules, 'added'>>>;
   limitsOf: QueryLimitsOf;
   costly: CostlyQueries;
   maxBatch: number;
 }): Mutations {
-  const { dbOf, clock, items, writes, limitsOf, costly, maxBatch } = deps;
+  const { dbOf, clock, items, writes, rules, limitsOf, costly, maxBatch } = deps;
 
   const limited = <T>(list: readonly T[]): readonly T[] => {
     if (list.length > maxBatch) throw invalidPayload(`A request can contain at most ${maxBatch} items`);
@@ -121,6 +122,24 @@ export function createMutations(deps: {
     }
   };
 
+  /** The updated items. If the rules of the collection add something to one of them, that item is read separately. */
+  const readUpdated = async (
+    caller: Caller,
+    name: WritableCollection,
+    updates: readonly { keys: readonly Key[]; input: object }[],
+    query: QueryInput,
+  ): Promise<WriteResult<Item[]>> => {
+    const keys = [...new Set(updates.flatMap((update) => update.keys))];
+    const added = await rules[name].added?.(caller, updates);
+    if (!added) return readResponse(caller, name, keys, query);
+    const at = keys.indexOf(added.key);
+    const before = await readResponse(caller, name, keys.slice(0, at), query);
+    const own = await readResponse(caller, name, [added.key], query);
+    const after = await readResponse(caller, name, keys.slice(at + 1), query);
+    if (!before || !own || !after) return null;
+    return { ...own, data: [...before.data, ...own.data.map((item) => ({ ...item, ...added.fields })), ...after.data] };
+  };
+
   const first = (found: WriteResult<Item[]>): WriteResult<Item> => {
     const [item] = found?.data ?? [];
     return item === undefined ? null : { ...found, data: item };
@@ -140,17 +159,17 @@ export function createMutations(deps: {
       checkResponseQuery(caller, name, query);
       const keys = [keyOf(name, key)];
       const isOwn = name === 'users' && keys[0] === caller.userId;
-      const { input, currentPassword } = isOwn ? takeCurrentPassword(body) : { input: body };
-      await writes.update(caller, name, [{ keys, input }], { currentPassword });
-      return first(await readResponse(caller, name, keys, query));
+      const { input, ...proof } = isOwn ? takeCurrentPassword(body) : { input: body, currentPassword: undefined };
+      const updates = [{ keys, input }];
+      await writes.update(caller, name, updates, proof);
+      return first(await readUpdated(caller, name, updates, query));
     },
 
     updateMany: async (caller, name, body, query) => {
       checkResponseQuery(caller, name, query);
       const updates = await updatesOf(caller, name, body);
       await writes.update(caller, name, updates);
-      const keys = [...new Set(updates.flatMap((update) => update.keys))];
-      return (await readResponse(caller, name, keys, query)) ?? null;
+      return readUpdated(caller, name, updates, query);
     },
 
     removeOne: async (caller, name, key) => writes.remove(caller, name, [keyOf(name, key)]),
@@ -163,8 +182,8 @@ export function createMutations(deps: {
 }
 
 /** Separates the current password, which users can send with an update of their own row. It is not a field and is not stored. */
-function takeCurrentPassword(body: Record<string, unknown>): { input: object; currentPassword?: string } {
-  if (!Object.hasOwn(body, 'current_password')) return { input: body };
+function takeCurrentPassword(body: Record<string, unknown>): { input: object; currentPassword: string | undefined } {
+  if (!Object.hasOwn(body, 'current_password')) return { input: body, currentPassword: undefined };
   const { current_password: currentPassword, ...input } = body;
   if (typeof currentPassword !== 'string' || currentPassword === '') {
     throw invalidPayload('current_password must be a non-empty string');

@@ -32,8 +32,11 @@ export const usersPlugin = plugin(
       stepUp,
       ownPassword,
       // The plugin that provides `app.emailChanges` is registered later.
-      startEmailChange: config.EMAIL_CHANGE_CONFIRMATION
-        ? (tx, caller, email) => app.emailChanges.start(tx, caller, email)
+      emailChanges: config.EMAIL_CHANGE_CONFIRMATION
+        ? {
+            start: (tx, caller, email) => app.emailChanges.start(tx, caller, email),
+            pendingEmailOf: (userId) => app.emailChanges.pendingEmailOf(userId),
+          }
         : null,
     });
     app.decorate(

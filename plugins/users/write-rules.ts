@@ -22,6 +22,7 @@ import type { Change, WriteRules } from '../items/write-engine.js';
 import type { Clock } from '../platform/clock.js';
 import type { Caller, Principal } from '../server/caller.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
+import type { EmailChanges } from './email-changes/service.js';
 
 const maxPasswordLength = 1024;
 /** Placeholder until `prepare` computes the hash. No password matches it. */
@@ -96,10 +97,10 @@ export function createUserWriteRules(deps: {
   clock: Clock;
   stepUp: Pick<StepUp, 'isStale' | 'requireProofForOwnRow' | 'requireFreshAdministrator'>;
   ownPassword: OwnPassword;
-  /** Starts a change of the caller's own address, which must be confirmed by email. Null: a new address takes effect immediately. */
-  startEmailChange: ((tx: Executor, caller: Principal, email: string) => Promise<void>) | null;
+  /** Changes of the caller's own address, which must be confirmed by email. Null: a new address takes effect immediately. */
+  emailChanges: Pick<EmailChanges, 'start' | 'pendingEmailOf'> | null;
 }): WriteRules {
-  const { db, passwords, passwordRules, clock, stepUp, ownPassword, startEmailChange } = deps;
+  const { db, passwords, passwordRules, clock, stepUp, ownPassword, emailChanges } = deps;
   /** Whether the only credential in the changes is the address that the caller already has: clients may send whole items. */
   const keepsOwnAddress = async (caller: Caller, own: readonly Change[]): Promise<boolean> => {
     const onlyAddress = own.every(({ payload: { columns } }) =>
@@ -111,8 +112,11 @@ export function createUserWriteRules(deps: {
   };
 
   /** Whether the new address takes effect only after it is confirmed by email. */
-  const isConfirmed = (caller: Caller, { keys, input }: Pick<Change, 'keys' | 'input'>): boolean =>
-    startEmailChange !== null &&
+  const isConfirmed = (
+    caller: Caller,
+    { keys, input }: { keys: readonly Key[]; input: { email?: unknown } },
+  ): boolean =>
+    emailChanges !== null &&
     isPrincipal(caller) &&
     !caller.admin &&
     typeof input.email === 'string' &&
@@ -192,7 +196,7 @@ export function createUserWriteRules(deps: {
     after: async (tx, caller, changes, action) => {
       for (const { keys, input } of changes)
         if (action === 'update' && isConfirmed(caller, { keys, input })) {
-          await startEmailChange?.(tx, caller as Principal, String(input.email));
+          await emailChanges?.start(tx, caller as Principal, String(input.email));
         }
       if (action === 'update') await endSessions(tx, caller, changes);
       const withNewEmail = changes
@@ -202,6 +206,11 @@ export function createUserWriteRules(deps: {
       if (action === 'update') await endRegistrations(tx, changes);
       const moved = changes.filter(({ payload }) => changesIdentity(payload.columns)).flatMap(({ keys }) => keys);
       if (moved.length > 0) await syncPrimaryIdentities(tx, moved, action, clock());
+    },
+    added: async (caller, updates) => {
+      const confirmed = updates.find((update) => isConfirmed(caller, update));
+      if (!confirmed || !isPrincipal(caller)) return undefined;
+      return { key: caller.userId, fields: { pending_email: await emailChanges?.pendingEmailOf(caller.userId) } };
     },
   };
 }

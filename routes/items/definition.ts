@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { type TInteger, type TSchema, type TString, Type } from '@sinclair/typebox';
-import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyReply } from 'fastify';
 import type { CollectionSchemas, ReadSchemas } from '../../schemas/collections.js';
 import type { WriteErrors } from '../../schemas/errors.js';
 import type { Need } from '../../schemas/needs.js';
@@ -33,12 +33,8 @@ export interface CollectionRoutes extends ReadRoutes {
   schemas: CollectionSchemas;
   /** The errors that its write operations can return. */
   errors: WriteErrors;
-  /** What an update of one item returns in addition to the item, and its description in the OpenAPI document. */
-  updated?: {
-    response: TSchema;
-    description: string;
-    complete<Written>(request: FastifyRequest, key: string, written: Written): Promise<Written>;
-  };
+  /** What is special about its updates: the schemas of their responses, and a description for the OpenAPI document. */
+  updated?: Record<'one' | 'many', { response: TSchema; description: string }>;
 }
 
 export const nounsOf = ({ one, many, nouns }: ReadRoutes): Nouns =>

@@ -1,5 +1,4 @@
 import { Type } from '@sinclair/typebox';
-import type { FastifyRequest } from 'fastify';
 import { errorResponses } from '../../schemas/errors.js';
 import { ItemQuery, UpdateBody } from '../../schemas/item-requests.js';
 import { type App, noContent } from '../app.js';
@@ -20,13 +19,13 @@ export function updateItem(app: App, definition: CollectionRoutes): void {
         operationId: `update${one}`,
         tags: [tag],
         summary: `Update one ${noun}`,
-        description: `Changes the given fields of the ${noun}. Other fields remain unchanged.${updated ? ` ${updated.description}` : ''}`,
+        description: `Changes the given fields of the ${noun}. Other fields remain unchanged.${updated ? ` ${updated.one.description}` : ''}`,
         params: Type.Object({ id: key }),
         querystring: ItemQuery,
         body: UpdateBody,
         documented: { querystring: schemas.itemQuery, body: schemas.updateBody },
         response: {
-          200: { ...(updated?.response ?? schemas.response), description: `The updated ${noun}.` },
+          200: { ...(updated?.one.response ?? schemas.response), description: `The updated ${noun}.` },
           ...unseen,
           ...errorResponses(...errors.update),
         },
@@ -36,10 +35,7 @@ export function updateItem(app: App, definition: CollectionRoutes): void {
     async (request, reply) => {
       const { caller, params, body, query } = request;
       const written = await app.mutations.updateOne(caller, collection, params.id, body, query);
-      const completed = updated
-        ? await updated.complete(request as FastifyRequest, String(params.id), written)
-        : written;
-      return completed ?? reply.code(204).send();
+      return written ?? reply.code(204).send();
     },
   );
 }

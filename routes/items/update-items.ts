@@ -12,7 +12,7 @@ import {
 
 /** PATCH: updates many items. */
 export function updateItems(app: App, routes: CollectionRoutes): void {
-  const { collection, many, tag, schemas, errors } = routes;
+  const { collection, many, tag, schemas, errors, updated } = routes;
   const noun = nounsOf(routes);
   const unseen = isForAdministrators(routes, 'update')
     ? {}
@@ -25,12 +25,12 @@ export function updateItems(app: App, routes: CollectionRoutes): void {
         operationId: `update${many}`,
         tags: [tag],
         summary: `Update multiple ${noun.many}`,
-        description: `Sets the same values on all ${noun.many} that are listed in \`keys\` or selected by \`query\`. To set different values on each ${noun.one}, send a list of ${noun.many} with their IDs instead. If any ${noun.one} cannot be updated, none are.`,
+        description: `Sets the same values on all ${noun.many} that are listed in \`keys\` or selected by \`query\`. To set different values on each ${noun.one}, send a list of ${noun.many} with their IDs instead. If any ${noun.one} cannot be updated, none are.${updated ? ` ${updated.many.description}` : ''}`,
         querystring: ItemQuery,
         body: UpdateManyBody,
         documented: { querystring: schemas.itemQuery, body: schemas.updateManyBody },
         response: {
-          200: { ...schemas.listResponse, description: `The updated ${noun.many}.` },
+          200: { ...(updated?.many.response ?? schemas.listResponse), description: `The updated ${noun.many}.` },
           ...unseen,
           ...errorResponses(...errors.update),
         },

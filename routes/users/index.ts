@@ -1,5 +1,11 @@
 import { Uuid } from '../../schemas/common.js';
-import { ownSignInChanges, UserUpdateResponse, userSchemas, userWriteErrors } from '../../schemas/users.js';
+import {
+  ownSignInChanges,
+  UsersUpdateResponse,
+  UserUpdateResponse,
+  userSchemas,
+  userWriteErrors,
+} from '../../schemas/users.js';
 import type { App } from '../app.js';
 import { itemRoutes } from '../items/index.js';
 import { changeMyPassword } from './change-my-password.js';
@@ -23,9 +29,8 @@ export async function usersRoutes(app: App): Promise<void> {
     errors: userWriteErrors,
     key: Uuid('The ID of the user.'),
     updated: {
-      response: UserUpdateResponse,
-      description: ownSignInChanges,
-      complete: (request, key, written) => app.emailChanges.addPendingEmail(written, request.caller, key, request.body),
+      one: { response: UserUpdateResponse, description: ownSignInChanges.one },
+      many: { response: UsersUpdateResponse, description: ownSignInChanges.many },
     },
   });
 }

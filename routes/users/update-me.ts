@@ -20,7 +20,7 @@ export function updateMe(app: App): void {
         summary: 'Update the current user',
         description: [
           'Changes the given fields of your own user record. Changing your password or email address ends your other sessions.',
-          ownSignInChanges,
+          ownSignInChanges.one,
         ].join(' '),
         querystring: ItemQuery,
         body: UpdateBody,
@@ -36,10 +36,7 @@ export function updateMe(app: App): void {
     async (request, reply) => {
       const { currentUser, body, query } = request;
       const written = await app.mutations.updateOne(currentUser, 'users', currentUser.userId, body, query);
-      return (
-        (await app.emailChanges.addPendingEmail(written, currentUser, currentUser.userId, body)) ??
-        reply.code(204).send()
-      );
+      return written ?? reply.code(204).send();
     },
   );
 }

@@ -286,9 +286,8 @@ t.test('an update of the caller’s own row starts the same email change', async
       const response = await patch(...(write(member.id, { email, title: 'Dr' }) as [string, object]), member.headers);
       t.equal(response.statusCode, 200, `${form}: ${response.body}`);
       const { data } = response.json();
-      t.match(Array.isArray(data) ? data[0] : data, { email: member.email, title: 'Dr' }, form);
-      if (form === 'me' || form === 'one') t.equal(data.pending_email, email);
-      else t.notOk('pending_email' in data[0]);
+      const updated = Array.isArray(data) ? data[0] : data;
+      t.match(updated, { email: member.email, title: 'Dr', pending_email: email }, form);
       t.match(await profileOf(member.headers), { email: member.email, pending_email: email });
       t.equal((await mailsTo(app, email)).length > 0, true);
       if (email !== owner.email) {
@@ -306,6 +305,36 @@ t.test('an update of the caller’s own row starts the same email change', async
   const bad = await newMember({ policies: [policy] });
   refused(t, await patch('/users/me', { email: 'no address' }, bad.headers), 'FAILED_VALIDATION', 'not an address');
   t.notOk('pending_email' in (await patch('/users/me', { title: 'x' }, bad.headers)).json().data);
+});
+
+t.test('an update of several users returns the pending address with the caller’s own user only', async (t) => {
+  const rights = (fields: string[]) =>
+    policyWith(app, [
+      { collection: 'users', action: 'read', fields, permissions: { title: { _neq: 'hidden' } } },
+      { collection: 'users', action: 'update', fields: ['email', 'title'] },
+    ]);
+  const all = await rights(['*']);
+  const titles = await rights(['title']);
+  const [first, last, hidden] = await Promise.all([createUser(app), createUser(app), createUser(app)]);
+  const update = async (policy: string, query: string) => {
+    const member = await newMember({ policies: [policy] });
+    const email = newAddress();
+    const list = [
+      { id: hidden.id, title: 'hidden' },
+      { id: first.id, title: 'first' },
+      { id: member.id, title: 'own', email },
+      { id: last.id, title: 'last', email: newAddress() },
+    ];
+    const response = await patch(`/users${query}`, list, member.headers);
+    t.equal(response.statusCode, 200, response.body);
+    return { ...response.json(), email };
+  };
+  const every = await update(all, '?meta=filter_count');
+  t.match(every.data, [{ title: 'first' }, { title: 'own', pending_email: every.email }, { title: 'last' }]);
+  t.equal(every.data.filter((user: object) => 'pending_email' in user).length, 1);
+  t.type(every.meta.filter_count, 'number');
+  const few = await update(titles, '?fields=title');
+  t.strictSame(few.data, [{ title: 'first' }, { title: 'own', pending_email: few.email }, { title: 'last' }]);
 });
 
 t.test('administrators, and callers who update other users, change addresses immediately', async (t) => {

@@ -19,7 +19,6 @@ export const emailChangesPlugin = plugin(
       mail,
       linkTokens,
       activity,
-      requiresConfirmation: config.EMAIL_CHANGE_CONFIRMATION,
       lifetime: config.EMAIL_VERIFICATION_TOKEN_TTL,
       urls: {
         confirm: `${config.PUBLIC_URL}/account/confirm-email`,

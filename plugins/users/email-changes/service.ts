@@ -16,14 +16,13 @@ import {
   readAccountStates,
 } from '../../../db/queries/mail/recipients.js';
 import { transact } from '../../../db/statements.js';
-import { isObject } from '../../../schemas/common.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { Activity } from '../../activity/service.js';
 import { requireLiveSession } from '../../auth/sessions/live-session.js';
 import type { Mail } from '../../mail/index.js';
 import { cancelStateOf, changeStateOf } from '../../mail/recipients.js';
 import type { Clock } from '../../platform/clock.js';
-import type { Caller, Client, Principal } from '../../server/caller.js';
+import type { Client, Principal } from '../../server/caller.js';
 import type { LinkTokens } from '../../tokens/link-tokens.js';
 import { endUnclaimedUsers } from '../end-unclaimed-users.js';
 
@@ -51,11 +50,8 @@ export interface EmailChanges {
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN when the user's address has changed since then
    */
   cancelByLink(token: string, client: Client): Promise<void>;
-  /**
-   * Adds the pending address to the result of an update, if the update requested a change of address.
-   * @param key key of the updated user
-   */
-  addPendingEmail<Written>(written: Written, caller: Caller, key: string, body: unknown): Promise<Written>;
+  /** The address that waits for confirmation; null: there is none. */
+  pendingEmailOf(userId: string): Promise<string | null>;
 }
 
 export function createEmailChanges(deps: {
@@ -64,14 +60,12 @@ export function createEmailChanges(deps: {
   mail: Pick<Mail, 'enqueueAll'>;
   linkTokens: LinkTokens;
   activity: Pick<Activity, 'record'>;
-  /** Whether users who change their own address by updating their row must confirm it. */
-  requiresConfirmation: boolean;
   /** How long a link can be used, in milliseconds. */
   lifetime: number;
   /** The pages that the links open. */
   urls: { confirm: string; cancel: string };
 }): EmailChanges {
-  const { db, clock, mail, linkTokens, activity, requiresConfirmation, lifetime, urls } = deps;
+  const { db, clock, mail, linkTokens, activity, lifetime, urls } = deps;
 
   const eventOf = (action: 'email_change_request' | 'email_change_cancel', item: string) =>
     ({ action, collection: 'users', item }) as const;
@@ -153,12 +147,6 @@ export function createEmailChanges(deps: {
       });
     },
 
-    addPendingEmail: async (written, { admin, userId }, key, body) => {
-      const isAsked =
-        requiresConfirmation && !admin && userId === key.toLowerCase() && isObject(body) && body.email !== undefined;
-      if (!isAsked || !isObject(written) || !isObject(written.data)) return written;
-      const change = await findEmailChange(db, userId);
-      return { ...written, data: { ...written.data, pending_email: change?.email ?? null } };
-    },
+    pendingEmailOf: async (userId) => (await findEmailChange(db, userId))?.email ?? null,
   };
 }
