@@ -118,7 +118,7 @@ export const ProviderVariables = Type.Object({
       format: 'uuid',
       expected: 'the ID of a role',
       description:
-        'Role of users that are created by a first login. If unset, they have no role, and therefore only the permissions of the public policy.',
+        'Role of users that are created by a first login. If unset, they have no role, and therefore only the permissions of the public policy. With ALLOW_PUBLIC_REGISTRATION, the role must not lead to `admin_access`.',
     }),
   ),
   SYNC_USER_INFO: flag({
@@ -142,3 +142,18 @@ export type ProviderConfig = StaticDecode<typeof ProviderVariables> & { key: str
       'SCOPE' | 'IDENTIFIER_KEY' | 'FIRST_NAME_KEY' | 'LAST_NAME_KEY' | 'TRUST_EMAIL'
     >
   >;
+
+type RoleVariables = Pick<ProviderConfig, 'DEFAULT_ROLE_ID' | 'ROLE_MAPPING'>;
+
+/** The roles that a provider can give to users when they log in. They need not exist. */
+export const assignableRoles = ({ DEFAULT_ROLE_ID: role, ROLE_MAPPING: mapping }: RoleVariables): string[] => [
+  ...(role === undefined ? [] : [role]),
+  ...mapping.map(([, mapped]) => mapped),
+];
+
+/** The role that anyone who has an account at the provider gets, and that therefore must never lead to admin access. */
+export const openRoles = ({
+  ALLOW_PUBLIC_REGISTRATION: isOpen,
+  DEFAULT_ROLE_ID: role,
+}: Pick<ProviderConfig, 'ALLOW_PUBLIC_REGISTRATION' | 'DEFAULT_ROLE_ID'>): string[] =>
+  isOpen && role !== undefined ? [role] : [];

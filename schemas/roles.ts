@@ -64,9 +64,12 @@ const writeErrors = [
   'NOT_NULL_VIOLATION',
 ] as const;
 
-/** Only the ID of a role is unique, and it can only be set when the role is created. */
+/**
+ * Only the ID of a role is unique, and it can only be set when the role is created. A new role can already have holders, because the
+ * configuration of a provider can name it before it exists.
+ */
 export const roleWriteErrors = {
-  create: [...writeErrors, 'RECORD_NOT_UNIQUE'],
+  create: [...writeErrors, 'RECORD_NOT_UNIQUE', 'REAUTHENTICATION_REQUIRED', 'UNPROCESSABLE_CONTENT'],
   update: [...writeErrors, 'REAUTHENTICATION_REQUIRED', 'UNPROCESSABLE_CONTENT'],
   remove: ['INVALID_QUERY', 'UNPROCESSABLE_CONTENT'],
 } as const satisfies WriteErrors;

@@ -40,7 +40,7 @@ const properties = {
       minimum: 1,
       maximum: 1_000_000,
       description:
-        'The number of failed logins after which an account is temporarily locked. Null if accounts are never locked.',
+        'The number of failed logins after which an account is temporarily locked. Null if logins are never locked. Guesses of signed-in callers are always limited.',
     }),
   ),
   self_service: Type.Boolean({

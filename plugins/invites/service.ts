@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { Executor } from '../../db/client.js';
+import { administratorsAmong } from '../../db/queries/access/administrators.js';
 import { findPrincipalOfRole } from '../../db/queries/access/principals.js';
 import { findLatestActor } from '../../db/queries/activity/activity.js';
 import { insertInvitees, type KnownInvitee, lockInvitees, writeRoles } from '../../db/queries/invites/invitations.js';
@@ -83,19 +84,22 @@ export function createInvites(deps: {
    * waiting; on PostgreSQL, one transaction invites all addresses of a request.
    */
   transactionSize: number;
-  stepUp: Pick<StepUp, 'requireFreshAdministrator'>;
+  stepUp: Pick<StepUp, 'isStale' | 'requireFreshAdministrator'>;
 }): Invites {
   const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, rateLimits } = deps;
   const { activity, defaultUrl, allowList, maxBatch, transactionSize, stepUp } = deps;
 
   /**
    * Finds users who are already invited. A caller who does not have all the rights of such a user must not send another link to the
-   * account.
+   * account. An administrator who invites another one must have proved their identity recently.
    */
   const findPending = async (tx: Executor, caller: Caller, emails: readonly string[]) => {
     const found = await lockInvitees(tx, emails);
     const pending = found.filter(({ status }) => status === 'invited');
-    if (!caller.admin) await requireRightsOverUsers(tx, caller, new Set(pending.map(({ id }) => id)), clock());
+    const keys = pending.map(({ id }) => id);
+    if (!caller.admin) await requireRightsOverUsers(tx, caller, new Set(keys), clock());
+    const opensAdministrator = stepUp.isStale(caller) && (await administratorsAmong(tx, keys)).size > 0;
+    if (opensAdministrator) await stepUp.requireFreshAdministrator(caller, tx);
     return { known: new Set(found.map(({ address }) => address)), pending };
   };
 

@@ -1,6 +1,7 @@
 import plugin from 'fastify-plugin';
 import { createCostlyQueries, withoutSplitting } from '../../db/queries/items/costly-queries.js';
 import type { WritableCollection } from '../../db/query-language/collections.js';
+import { assignableRoles, openRoles } from '../../schemas/provider-config.js';
 import { createSecretBox } from '../platform/encryption.js';
 import { keysFor } from '../platform/key-derivation.js';
 import { createCursors } from './cursors.js';
@@ -51,7 +52,12 @@ export const itemsPlugin = plugin(
     } as Record<WritableCollection, WriteRules>;
     app.decorate('writeRules', rules);
 
-    const writes = createWrites({ dbOf, clock, rules, activity, stepUp });
+    const writes = createWrites({
+      ...{ dbOf, clock, rules, activity, stepUp },
+      acceptsPasskeys: config.AUTH_PASSKEYS,
+      assignableRoles: config.PROVIDERS.flatMap(assignableRoles),
+      openRoles: config.PROVIDERS.flatMap(openRoles),
+    });
     app.decorate('items', items);
     app.decorate(
       'mutations',

@@ -11,7 +11,7 @@ import { dryRun, transact } from '../../db/statements.js';
 import type { ActivityAction } from '../../schemas/activity.js';
 import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
-import { requireSafeSettings } from '../access/public-rights.js';
+import { providerRolesCheck, requireSafeSettings } from '../access/public-rights.js';
 import { variablesOf } from '../access/view.js';
 import { type WriteGrant, writeGrantsOf } from '../access/write-grants.js';
 import type { Activity, ActivityEvent } from '../activity/service.js';
@@ -118,8 +118,13 @@ export function createWrites(deps: {
   rules: Readonly<Record<WritableCollection, WriteRules>>;
   activity: Pick<Activity, 'record'>;
   stepUp: Pick<StepUp, 'isStale' | 'requireFreshAdministrator'>;
+  acceptsPasskeys: boolean;
+  /** Roles that providers can give to users. Their rights count as if somebody had them. */
+  assignableRoles: readonly string[];
+  /** Roles that anyone can get through a provider. */
+  openRoles: readonly string[];
 }): Writes {
-  const { dbOf, clock, rules, activity, stepUp } = deps;
+  const { dbOf, clock, rules, activity, stepUp, acceptsPasskeys, assignableRoles, openRoles } = deps;
 
   /** Records one row for each item. An update that wrote no field is not recorded. */
   const record = async (
@@ -188,7 +193,7 @@ export function createWrites(deps: {
   };
 
   const protectAdministrators = async (tx: Executor) => {
-    if (await hasActiveAdministrator(tx)) return;
+    if (await hasActiveAdministrator(tx, acceptsPasskeys)) return;
     throw new ApiError('UNPROCESSABLE_CONTENT', { reason: 'At least one active administrator must remain' });
   };
 
@@ -207,9 +212,10 @@ export function createWrites(deps: {
   ): Promise<() => Promise<void>> => {
     const isSuspect = stepUp.isStale(caller) && touches(items, rules[name].affectsAdministrators);
     if (!isSuspect) return async () => {};
-    const before = await listAdministration(tx);
+    const before = await listAdministration(tx, assignableRoles);
     return async () => {
-      const isGained = [...(await listAdministration(tx))].some((access) => !before.has(access));
+      const after = await listAdministration(tx, assignableRoles);
+      const isGained = [...after].some((access) => !before.has(access));
       if (isGained) await stepUp.requireFreshAdministrator(caller, tx);
     };
   };
@@ -247,16 +253,21 @@ export function createWrites(deps: {
       const items = await inChunks(inputs, (chunk) =>
         chunk.map((input) => ({ keys: [], ...read(caller, name, grants, input, form) })),
       );
+      const givesRights = touches(items, rules[name].affectsRights);
       return perform(caller, name, items, async (tx, changes, isRehearsal) => {
+        if (givesRights) await lockAdministrators(tx);
         const deleted = await rules[name].makeWay?.(tx, caller, changes);
         await checkNewKeys(tx, collection, changes);
         await checkForeignKeys(tx, collection, changes);
         await rules[name].check?.(tx, caller, changes, 'create');
         const requireProof = await freshnessCheckForAdminGrants(tx, caller, name, changes);
+        // Settings can only name roles that exist, but the configuration can name a role before it exists.
+        const requireSafeProviderRoles = await providerRolesCheck(tx, givesRights ? openRoles : []);
         const keys = await insert(tx, collection, rules[name].defaults, changes);
         const made = changes.map((item, index) => ({ ...item, keys: [keys[index] as Key] }));
         await writeLinks(tx, collection, made);
         await requireProof();
+        await requireSafeProviderRoles();
         await requireValid(tx, collection, made, await requireGrants(tx, collection, made, grants));
         if (isRehearsal) return [];
         await recordDeletion(tx, caller, name, deleted);
@@ -289,12 +300,14 @@ export function createWrites(deps: {
         await rules[name].check?.(tx, caller, changes, 'update');
         const asides = await rules[name].aside?.(tx, changes);
         const requireProof = await freshnessCheckForAdminGrants(tx, caller, name, changes);
+        const requireSafeProviderRoles = await providerRolesCheck(tx, givesRights ? openRoles : []);
         await updateRecords(tx, collection, rowsOf(changes));
         await writeLinks(tx, collection, changes);
         await requireProof();
         await requireValid(tx, collection, changes, allowing);
         if (isDangerous) await protectAdministrators(tx);
         if (givesRights) await requireSafeSettings(tx);
+        await requireSafeProviderRoles();
         if (isRehearsal) return;
         await recordDeletion(tx, caller, name, deleted);
         await rules[name].after?.(tx, caller, changes, 'update');

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../db/client.js';
 import { brokenConstraint } from '../../db/failures.js';
-import { hasActiveAdministrator, lockAdministrators } from '../../db/queries/access/administrators.js';
+import {
+  hasActiveAdministrator,
+  leadToAdminAccess,
+  lockAdministrators,
+} from '../../db/queries/access/administrators.js';
 import { findPrincipalBySession } from '../../db/queries/access/principals.js';
 import { deleteEmailChange } from '../../db/queries/auth/email-changes.js';
 import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
@@ -20,7 +24,7 @@ import {
 import { transact } from '../../db/statements.js';
 import { reasonOfStatus } from '../../schemas/activity.js';
 import { ApiError, invalidCredentials } from '../../schemas/errors.js';
-import type { ProviderConfig } from '../../schemas/provider-config.js';
+import { openRoles, type ProviderConfig } from '../../schemas/provider-config.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import type { Activity } from '../activity/service.js';
 import type { SecondFactor } from '../auth/second-factor/service.js';
@@ -60,6 +64,7 @@ interface Dependencies {
   sessions: Pick<Sessions, 'begin'>;
   secondFactor: SecondFactor;
   activity: Pick<Activity, 'record'>;
+  acceptsPasskeys: boolean;
   /** Called when the service does not apply a value from the provider; `what` is the reason that is logged. */
   onSkipped(what: string, user: string): void;
 }
@@ -69,7 +74,7 @@ const maxKept = 2_000;
 
 /** The users of one provider. They are looked up by their identifier at the provider, never by their address. */
 export function createAccounts(provider: ProviderConfig, deps: Dependencies): Accounts {
-  const { db, clock, sessions, secondFactor, activity, onSkipped } = deps;
+  const { db, clock, sessions, secondFactor, activity, acceptsPasskeys, onSkipped } = deps;
   const mappedRoles = new Set(provider.ROLE_MAPPING.map(([, role]) => role));
 
   const mappedRole = ({ groups }: Pick<Profile, 'groups'>): string | undefined =>
@@ -188,7 +193,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     const [former] = changes.email === undefined ? [] : await readAccountStates(tx, [holder.id]);
     const isStillActive = await updateProviderUser(tx, holder.id, role === undefined ? changes : { ...changes, role });
     if (!isStillActive) throw notActive(holder);
-    const isRoleKept = role !== undefined && !(await hasActiveAdministrator(tx));
+    const isRoleKept = role !== undefined && !(await hasActiveAdministrator(tx, acceptsPasskeys));
     if (isRoleKept) {
       await updateProviderUser(tx, holder.id, { role: holder.role });
       onSkipped('the role of the last administrator is kept', holder.id);
@@ -222,6 +227,17 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     return issued;
   };
 
+  /**
+   * Otherwise anyone who has an account at the provider could become an administrator.
+   * @throws {ApiError} INVALID_PROVIDER_CONFIG
+   */
+  const requireSafeDefaultRole = async (): Promise<void> => {
+    if (!(await leadToAdminAccess(db, openRoles(provider)))) return;
+    const unsafe = new ApiError('INVALID_PROVIDER_CONFIG', { provider: provider.key });
+    unsafe.cause = new Error('With ALLOW_PUBLIC_REGISTRATION, DEFAULT_ROLE_ID must not lead to admin_access.');
+    throw unsafe;
+  };
+
   /** Changes nothing, because the user has provided only one of two factors. */
   const wait = ({ email, isEmailVerified, firstName, lastName, groups, data }: Profile, holder: IdentityHolder) => {
     if (holder.status !== 'active') throw notActive(holder);
@@ -247,6 +263,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       if (profile.identifier === null) throw new ApiError('INVALID_CREDENTIALS');
       const identifier = normalized(profile.identifier);
       requireVerifiedEmail(profile);
+      await requireSafeDefaultRole();
       try {
         return await transact(db, async (tx) => {
           const known = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);
@@ -263,6 +280,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     complete: async (pending, otp, mode, client) => {
       const holder = await findIdentityHolderById(db, provider.key, pending.identity);
       if (holder?.status !== 'active') throw notActive(holder);
+      await requireSafeDefaultRole();
       const code = await secondFactor.require(holder, otp, client);
       try {
         return await transact(db, async (tx) => {

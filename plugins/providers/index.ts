@@ -47,6 +47,7 @@ export const providersPlugin = plugin(
           sessions,
           secondFactor,
           activity,
+          acceptsPasskeys: config.AUTH_PASSKEYS,
           onSkipped: (what, user) => app.log.warn({ provider: key, user }, `login through a provider: ${what}`),
         });
         return [key, { provider: createProvider(provider, clock, options), accounts }];

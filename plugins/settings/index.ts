@@ -10,7 +10,7 @@ declare module 'fastify' {
 /** `app.settings`: the settings of the project. */
 export const settingsPlugin = plugin(
   async (app) => {
-    app.decorate('settings', createSettings({ db: app.db, activity: app.activity }));
+    app.decorate('settings', createSettings({ db: app.db, activity: app.activity, stepUp: app.stepUp }));
   },
-  { name: 'settings', dependencies: ['database', 'activity'] },
+  { name: 'settings', dependencies: ['database', 'activity', 'step-up'] },
 );

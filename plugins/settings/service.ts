@@ -11,6 +11,7 @@ import { type SettingName, type SettingsInput, settingNames } from '../../schema
 import { requireSafeSettings } from '../access/public-rights.js';
 import type { Activity } from '../activity/service.js';
 import { isPolicy } from '../auth/password-rules/policy.js';
+import type { StepUp } from '../auth/step-up/service.js';
 import type { Caller } from '../server/caller.js';
 
 export interface ProjectSettings {
@@ -18,7 +19,7 @@ export interface ProjectSettings {
   read(caller: Caller, fields?: readonly string[]): Promise<SettingsInput>;
   /**
    * Writes settings, and returns the requested settings. Null: the caller may not read settings.
-   * @throws {ApiError} FORBIDDEN, FAILED_VALIDATION, INVALID_FOREIGN_KEY, UNPROCESSABLE_CONTENT
+   * @throws {ApiError} FORBIDDEN, REAUTHENTICATION_REQUIRED, FAILED_VALIDATION, INVALID_FOREIGN_KEY, UNPROCESSABLE_CONTENT
    */
   update(caller: Caller, input: SettingsInput, fields?: readonly string[]): Promise<SettingsInput | null>;
 }
@@ -30,13 +31,13 @@ const delegable = new Set<SettingName>(['project_name', 'project_color', 'projec
 const grantsRights = (input: SettingsInput) =>
   typeof input.public_policy === 'string' || typeof input.public_registration_role === 'string';
 
-export function createSettings({
-  db,
-  activity,
-}: {
+export function createSettings(deps: {
   db: Executor;
   activity: Pick<Activity, 'record'>;
+  stepUp: Pick<StepUp, 'requireFreshAdministrator'>;
 }): ProjectSettings {
+  const { db, activity, stepUp } = deps;
+
   /** The names of the requested settings. @throws {ApiError} FORBIDDEN when the caller may not read one of them */
   const requestedSettings = (caller: Caller, fields: readonly string[] = []): ReadonlySet<string> => {
     const readable = permitted(caller, 'read');
@@ -64,6 +65,7 @@ export function createSettings({
         if (!caller.admin && !delegable.has(name))
           throw new ApiError('FORBIDDEN', { reason: `Only an administrator can write ${name} of settings` });
       }
+      if (!names.every((name) => delegable.has(name))) await stepUp.requireFreshAdministrator(caller);
       checkPasswordPolicy(input.auth_password_policy);
       checkEmailFilter(input.public_registration_email_filter);
       // An invalid selection of fields is rejected before anything is written.

@@ -34,7 +34,9 @@ export async function mailboxRoutes(app: App): Promise<void> {
       if (wantsHtml(request)) return reply.redirect(withoutKey(request.url));
       return;
     }
-    if (key === undefined && (request.principal?.admin || access.hasCookie(request.headers.cookie))) return;
+    if (key === undefined && access.hasCookie(request.headers.cookie)) return;
+    // The links in the emails would let whoever stole a token take over the accounts for good.
+    if (key === undefined && request.principal?.admin) return app.stepUp.requireFreshAdministrator(request.principal);
     throw new ApiError('FORBIDDEN', {
       reason:
         'Open the mailbox with the key that the service prints when it starts, or log in as an administrator first',

@@ -17,7 +17,7 @@ export function updateSettings(app: App): void {
         tags: ['Settings'],
         summary: 'Update the settings',
         description:
-          'Changes the given settings, which take effect with the next request. Only administrators can change settings other than `project_*` and `default_language`. Fails with `UNPROCESSABLE_CONTENT` if the public policy grants `admin_access` or `app_access`, or if the registration role grants `admin_access`.',
+          'Changes the given settings, which take effect with the next request. Only administrators can change settings other than `project_*` and `default_language`, and their session must be fresh. Fails with `UNPROCESSABLE_CONTENT` if the public policy grants `admin_access` or `app_access`, or if the registration role grants `admin_access`.',
         querystring: SettingsQuery,
         body: SettingsInput,
         response: {
@@ -26,7 +26,13 @@ export function updateSettings(app: App): void {
             description: 'The updated settings that you can read.',
           },
           204: noContent('Updated, but you cannot read the result.'),
-          ...errorResponses('INVALID_QUERY', 'FAILED_VALIDATION', 'INVALID_FOREIGN_KEY', 'UNPROCESSABLE_CONTENT'),
+          ...errorResponses(
+            'INVALID_QUERY',
+            'REAUTHENTICATION_REQUIRED',
+            'FAILED_VALIDATION',
+            'INVALID_FOREIGN_KEY',
+            'UNPROCESSABLE_CONTENT',
+          ),
         },
       },
     },

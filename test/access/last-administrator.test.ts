@@ -1,13 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { eq, sql } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
 import t from 'tap';
 import { lockAdministrators } from '../../db/queries/access/administrators.js';
-import { rolePolicies, users } from '../../db/schema.js';
+import { identities, passkeys, rolePolicies, users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
 import { admin, bearer, type TestApp } from '../helpers/app.js';
 import { engine } from '../helpers/databases.js';
+import { addPasskeyTo } from '../helpers/passkeys.js';
 import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { openSession } from '../helpers/sessions.js';
 import { patch, refusedUnchanged, remove, startWithAdmin } from '../helpers/writing.js';
 
 const last = ['UNPROCESSABLE_CONTENT'] as const;
@@ -96,6 +99,65 @@ t.test('the last active administrator cannot be removed', async (t) => {
     t.equal((await patch(service, `/users/${bystander.id}`, { title: 'x' })).statusCode, 403, 'with immediate effect');
   });
 });
+
+t.test(
+  'administrators who sign in only with a passkey or a linked account are administrators like any other',
+  async (t) => {
+    const service = await startWithAdmin(t);
+    const { app } = service;
+    const { id, role } = await administratorOf(service);
+    const keyholder = await createUser(app, { role, password: null });
+    const suspend = () => patch(service, `/users/${id}`, { status: 'suspended' });
+    await refusedUnchanged(t, service, suspend, last, 'the other administrator cannot sign in');
+    await addPasskeyTo(service, keyholder.id);
+    const headers = await openSession(app, keyholder.id);
+    t.equal((await suspend()).statusCode, 200, 'the other administrator has a passkey');
+    for (const [what, send] of [
+      ['suspended', () => patch(service, '/users/me', { status: 'suspended' }, headers)],
+      ['role removed', () => patch(service, '/users/me', { role: null }, headers)],
+      ['deleted', () => remove(service, '/users', [keyholder.id], headers)],
+    ] as const) {
+      await refusedUnchanged(t, service, send, last, `the last administrator, who has only a passkey: ${what}`);
+    }
+    const extra = await createUser(app, { role, password: null });
+    t.equal((await remove(service, `/users/${extra.id}`, undefined, headers)).statusCode, 204);
+    const linked = await createUser(app, { role, password: null });
+    await app.db.insert(identities).values({
+      ...{ user: linked.id, provider: 'alpha', identifier: '1', email: null, isPrimary: false, createdAt: app.clock() },
+    });
+    t.equal((await remove(service, `/users/${keyholder.id}`, undefined, headers)).statusCode, 204, 'a linked account');
+  },
+);
+
+t.test(
+  'if passkeys are turned off, an administrator who has nothing else is not the last one who can sign in',
+  async (t) => {
+    const service = await startWithAdmin(t, { AUTH_PASSKEYS: 'false' });
+    const { app } = service;
+    const { id, role } = await administratorOf(service);
+    const { id: user } = await createUser(app, { role, password: null });
+    const key = { publicKey: 'x', counter: 0, isBackupEligible: false, isBackedUp: false, aaguid: randomUUID() };
+    await app.db.insert(passkeys).values({
+      ...key,
+      ...{
+        id: randomUUID(),
+        user,
+        credentialId: 'x',
+        name: 'x',
+        transports: [],
+        createdAt: app.clock(),
+        lastUsedAt: null,
+      },
+    });
+    await refusedUnchanged(
+      t,
+      service,
+      () => patch(service, `/users/${id}`, { status: 'suspended' }),
+      last,
+      'turned off',
+    );
+  },
+);
 
 t.test('if two simultaneous requests would remove the last two administrators, one is rejected', async (t) => {
   const service = await startWithAdmin(t);

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { lockAdministrators } from '../../db/queries/access/administrators.js';
-import { settings } from '../../db/schema.js';
+import { rolePolicies, settings } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
 import { engine } from '../helpers/databases.js';
 import { createPolicy, createRole } from '../helpers/records.js';
@@ -72,6 +73,57 @@ t.test('the registration role never grants admin_access', async (t) => {
     (await patch(service, `/roles/${role}`, { parent: powerful })).statusCode,
     200,
     'no longer the registration role',
+  );
+});
+
+t.test('the role of everyone who registers through a provider never grants admin_access', async (t) => {
+  const [open, closed, mapped, created] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+  const providers: Record<string, Record<string, string>> = {
+    OPEN: { ALLOW_PUBLIC_REGISTRATION: 'true', DEFAULT_ROLE_ID: open.toUpperCase() },
+    NEW: { ALLOW_PUBLIC_REGISTRATION: 'true', DEFAULT_ROLE_ID: created },
+    CLOSED: { DEFAULT_ROLE_ID: closed },
+    MAPPED: { ALLOW_PUBLIC_REGISTRATION: 'true', ROLE_MAPPING: JSON.stringify({ admins: mapped }) },
+  };
+  const common = { DRIVER: 'openid', CLIENT_ID: 'id', CLIENT_SECRET: 'secret', ISSUER_URL: 'https://id.example.com' };
+  const service = await startWithAdmin(t, {
+    AUTH_PROVIDERS: Object.keys(providers).join(',').toLowerCase(),
+    ...Object.fromEntries(
+      Object.entries(providers).flatMap(([key, own]) =>
+        Object.entries({ ...common, ...own }).map(([name, value]) => [`AUTH_${key}_${name}`, value]),
+      ),
+    ),
+  });
+  const { app, post } = service;
+  const admin = await createPolicy(app, { adminAccess: true });
+  const plain = await createPolicy(app);
+  const top = await createRole(app);
+  await createRole(app, { id: open, parent: top, policies: [plain] });
+  await createRole(app, { id: closed });
+  await createRole(app, { id: mapped });
+  const powerful = await createRole(app, { policies: [admin] });
+  const refusals: [what: string, send: () => ReturnType<typeof patch>][] = [
+    ['a policy of the role', () => patch(service, `/roles/${open}`, { policies: [admin] })],
+    ['a policy of its parent', () => patch(service, '/roles', { keys: [top], data: { policies: [plain, admin] } })],
+    ['another parent', () => patch(service, `/roles/${open}`, { parent: powerful })],
+    ['another parent of an ancestor', () => patch(service, '/roles', [{ id: top, parent: powerful }])],
+    ['admin_access of its policy', () => patch(service, `/policies/${plain}`, { admin_access: true })],
+    ['a new role with a policy', () => post('/roles', { id: created, name: 'x', policies: [admin] }, asAdmin)],
+    ['a new role with a parent', () => post('/roles', [{ id: created, name: 'x', parent: powerful }], asAdmin)],
+  ];
+  for (const [what, send] of refusals) await refusedUnchanged(t, service, send, ['UNPROCESSABLE_CONTENT'], what);
+  t.equal((await patch(service, `/policies/${plain}`, { app_access: true })).statusCode, 200, 'app_access is allowed');
+  t.equal((await patch(service, `/roles/${closed}`, { policies: [admin] })).statusCode, 200, 'without registration');
+  t.equal((await patch(service, `/roles/${mapped}`, { policies: [admin] })).statusCode, 200, 'by a group');
+
+  await app.db.insert(rolePolicies).values({ role: open, policy: admin });
+  t.equal((await patch(service, `/roles/${powerful}`, { policies: [] })).statusCode, 200, 'other changes are possible');
+  t.equal((await patch(service, `/roles/${open}`, { policies: [plain] })).statusCode, 200, 'and so is the remedy');
+  await refusedUnchanged(
+    t,
+    service,
+    () => patch(service, `/roles/${open}`, { policies: [admin] }),
+    ['UNPROCESSABLE_CONTENT'],
+    'after the remedy',
   );
 });
 

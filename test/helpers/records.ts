@@ -79,9 +79,8 @@ export async function createPolicy(
 
 export async function createRole(
   app: FastifyInstance,
-  { policies: own = [], parent }: { policies?: string[]; parent?: string } = {},
+  { id = randomUUID(), policies: own = [], parent }: { id?: string; policies?: string[]; parent?: string } = {},
 ): Promise<string> {
-  const id = randomUUID();
   await app.db.insert(roles).values({ id, name: `Role ${id}`, parent: parent ?? null });
   for (const policy of own) await app.db.insert(rolePolicies).values({ role: id, policy });
   return id;

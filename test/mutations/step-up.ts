@@ -58,6 +58,46 @@ export const stepUp: readonly Mutation[] = [
   without('a stale session grants administrator access', {
     find: 'if (isGained) await stepUp.requireFreshAdministrator(caller, tx);',
   }),
+  without('a stale session invites an administrator again', {
+    find: 'if (opensAdministrator) await stepUp.requireFreshAdministrator(caller, tx);',
+  }),
+  {
+    ids: [],
+    fault: 'a stale session gives a suspended administrator the status invited',
+    edits: [
+      {
+        find: 'status === null || closedStatuses.has(status) ? [access] : [access, `${access} ${status}`]',
+        replace: "status === 'active' ? [access, `${access} ${status}`] : [access]",
+      },
+    ],
+    tests: ['test/auth/step-up/matrix.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a stale session gives a role that a provider assigns administrator access',
+    edits: [{ find: 'assignableRoles: config.PROVIDERS.flatMap(assignableRoles)', replace: 'assignableRoles: []' }],
+    tests: ['test/auth/step-up/matrix.test.ts'],
+  },
+  without('a stale session changes the settings that control access', {
+    find: 'if (!names.every((name) => delegable.has(name))) await stepUp.requireFreshAdministrator(caller);',
+  }),
+  {
+    ids: [],
+    fault: 'a stale session reads the development mailbox',
+    edits: [
+      {
+        find: 'if (key === undefined && request.principal?.admin) return app.stepUp.requireFreshAdministrator(request.principal);',
+        replace: 'if (key === undefined && request.principal?.admin) return;',
+      },
+    ],
+    tests: ['test/auth/step-up/matrix.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'without a limit on wrong logins, a session can guess the password without limit',
+    edits: [{ find: 'limit: state.limit ?? maxGuessesInSession', replace: 'limit: state.limit' }],
+    tests: ['test/auth/step-up/reauthenticate.test.ts'],
+  },
   without('a stale session invites an administrator', {
     find: 'if (isAdministrator) await stepUp.requireFreshAdministrator(caller);',
   }),

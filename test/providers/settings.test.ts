@@ -3,6 +3,7 @@ import t from 'tap';
 import { policies, rolePolicies, roles, users } from '../../db/schema.js';
 import { updateAccount } from '../helpers/accounts.js';
 import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { collectLog } from '../helpers/collect-log.js';
 import { setCookies } from '../helpers/cookies.js';
 import { startHostileIssuers } from '../helpers/hostile-provider.js';
 import { digestOfAccounts, userBehind } from '../helpers/provider-records.js';
@@ -88,6 +89,46 @@ t.test('users cannot unlink the provider whose ROLE_MAPPING gives them their rol
   t.equal((await list()).length, 2);
   t.equal((await userBehind(app, 'issuer', sub))?.user.role, chief);
   t.equal((await unlink(linked.id)).statusCode, 204, 'the other provider');
+});
+
+t.test('no login works while everyone who registers through the provider would become an administrator', async (t) => {
+  const publicUrl = 'http://gatehouse.example.com';
+  const role = '7a3b0c1e-8f51-4f2b-9f52-0a4a8a6d3c31';
+  const { lines, logger } = collectLog('error');
+  const testApp = await startTestApp(
+    t,
+    {
+      PUBLIC_URL: publicUrl,
+      AUTH_PROVIDERS: 'open,closed',
+      ...issuer.variables('open', { MODE: 'json', ALLOW_PUBLIC_REGISTRATION: 'true', DEFAULT_ROLE_ID: role }),
+      ...issuer.variables('closed', { MODE: 'json', DEFAULT_ROLE_ID: role, ALLOW_PUBLIC_REGISTRATION: 'false' }),
+    },
+    { logger },
+  );
+  const { app, post } = testApp;
+  const [held] = await app.db.select().from(policies).where(eq(policies.adminAccess, true));
+  await app.db.insert(roles).values({ id: role, name: 'Everyone' });
+  const login = (visitor = createVisitor(testApp, publicUrl), key = 'open') =>
+    completeLogin(visitor, key, { family: 'oauth' }, followRedirect);
+
+  const { sub } = issuer.useNewUser();
+  t.equal((await login()).statusCode, 200, 'an ordinary role');
+  const { id = '' } = (await userBehind(app, 'open', sub))?.user ?? {};
+  await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
+  const pending = createVisitor(testApp, publicUrl);
+  refused(t, await login(pending), 'INVALID_OTP', 'waits for the code');
+
+  await app.db.insert(rolePolicies).values({ role, policy: held?.id ?? '' });
+  const before = await digestOfAccounts(app);
+  const otp = codeOfStep(stepOf(testApp.clock.now()));
+  const cookie = await pending.cookies('/auth/login/open');
+  refused(t, await post('/auth/login/open', { otp }, { cookie }), 'INVALID_PROVIDER_CONFIG', 'the second step');
+  refused(t, await login(), 'INVALID_PROVIDER_CONFIG', 'an existing user');
+  issuer.useNewUser();
+  refused(t, await login(), 'INVALID_PROVIDER_CONFIG', 'a new user');
+  t.equal(await digestOfAccounts(app), before, 'nothing was stored');
+  t.match(JSON.stringify(lines.at(-1)), /DEFAULT_ROLE_ID must not lead to admin_access/, 'the log names the cause');
+  refused(t, await login(undefined, 'closed'), 'INVALID_CREDENTIALS', 'a provider where nobody can register');
 });
 
 t.test('with AUTH_DISABLE_DEFAULT, users can sign in only through providers', async (t) => {

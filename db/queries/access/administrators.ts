@@ -1,20 +1,24 @@
 import { type SQL, sql } from 'drizzle-orm';
+import { isAmong } from '../../among.js';
 import type { Executor } from '../../client.js';
-import { policies, rolePolicies, roles, settings, userPolicies, users } from '../../schema.js';
+import { identities, passkeys, policies, rolePolicies, roles, settings, userPolicies, users } from '../../schema.js';
 import { rows } from '../../statements.js';
 import type { Key } from '../items/writes.js';
 
 /** An arbitrary number that no other lock of the service uses. */
 const administratorsLock = 0x6761_7466;
 
-/** The users who have a policy with admin access, from any source. */
-const administrators = (condition: SQL, policyCondition: SQL = sql`true`) => sql`
-  with recursive powerful(id) as (
+/** The roles that lead to admin access, through their own policies or those of their ancestors. Goes after `with recursive`. */
+const powerfulRoles = (policyCondition: SQL) => sql`powerful(id) as (
     select rp.role from ${rolePolicies} rp join ${policies} p on p.id = rp.policy
     where p.admin_access and ${policyCondition}
     union
     select r.id from ${roles} r join powerful on r.parent = powerful.id
-  )
+  )`;
+
+/** The users who have a policy with admin access, from any source. */
+const administrators = (condition: SQL, policyCondition: SQL = sql`true`) => sql`
+  with recursive ${powerfulRoles(policyCondition)}
   select u.id from ${users} u
   where ${condition} and (
     u.role in (select id from powerful)
@@ -29,15 +33,19 @@ export async function lockAdministrators(executor: Executor): Promise<void> {
   await executor.execute(sql`select pg_advisory_xact_lock(${administratorsLock})`);
 }
 
-const canLogIn = sql`u.status = 'active'
-  and (u.password is not null or u.token_hash is not null or u.provider <> 'default')`;
+const canLogIn = (acceptsPasskeys: boolean) => sql`u.status = 'active'
+  and (u.password is not null or u.token_hash is not null or u.provider <> 'default'
+    or exists (select from ${identities} i where i."user" = u.id)
+    or (${acceptsPasskeys}::boolean and exists (select from ${passkeys} k where k."user" = u.id)))`;
 
 /**
- * Whether at least one active administrator can still log in. Such a user has a password, a static token or a provider, and admin
- * access that is not limited to certain IP addresses.
+ * Whether at least one active administrator can still log in. Such a user has a password, a static token, a passkey or a provider,
+ * and admin access that is not limited to certain IP addresses.
+ * @param acceptsPasskeys whether users can log in with passkeys
  */
-export async function hasActiveAdministrator(executor: Executor): Promise<boolean> {
-  const found = await rows(executor, sql`${administrators(canLogIn, sql`p.ip_access is null`)} limit 1`);
+export async function hasActiveAdministrator(executor: Executor, acceptsPasskeys: boolean): Promise<boolean> {
+  const condition = canLogIn(acceptsPasskeys);
+  const found = await rows(executor, sql`${administrators(condition, sql`p.ip_access is null`)} limit 1`);
   return found.length > 0;
 }
 
@@ -46,6 +54,16 @@ export async function administratorsAmong(executor: Executor, keys: readonly Key
   const list = sql`select key::uuid from jsonb_array_elements_text(${JSON.stringify(keys)}::jsonb) as named(key)`;
   const found = await rows<{ id: Key }>(executor, administrators(sql`u.id in (${list})`));
   return new Set(found.map(({ id }) => id));
+}
+
+/** Whether one of these roles, which need not exist, leads to admin access. */
+export async function leadToAdminAccess(executor: Executor, names: readonly string[]): Promise<boolean> {
+  if (names.length === 0) return false;
+  const found = await rows(
+    executor,
+    sql`with recursive ${powerfulRoles(sql`true`)} select 1 from powerful where ${isAmong(sql`id`, names)} limit 1`,
+  );
+  return found.length > 0;
 }
 
 /** Whether one of these roles is its own ancestor. */
@@ -90,12 +108,13 @@ export async function excessiveSettings(
 }
 
 /**
- * The administrators, the addresses from which they have access, and whether they are active. A new entry means that access was
- * granted.
+ * The administrators, the addresses from which they have access, and their status. A new entry means that access was granted, or that
+ * an administrator's account can be used or opened with a link that it could not be before.
+ * @param assignable roles that a provider can give to users at any time, as if somebody had them
  */
 // `offset 0` keeps the planner from joining all users: there are few administrators, and the indexes find them.
-export async function listAdministration(executor: Executor): Promise<Set<string>> {
-  const found = await rows<{ access: string; is_active: boolean }>(
+export async function listAdministration(executor: Executor, assignable: readonly string[]): Promise<Set<string>> {
+  const found = await rows<{ access: string; status: string | null }>(
     executor,
     sql`with recursive powerful(role, addresses) as (
         select rp.role, coalesce(p.ip_access::text, '') from ${rolePolicies} rp join ${policies} p on p.id = rp.policy
@@ -112,10 +131,17 @@ export async function listAdministration(executor: Executor): Promise<Set<string
         where p.admin_access
       )
       select concat_ws(' ', held."user", held.addresses) as access,
-        (select u.status = 'active' from ${users} u where u.id = held."user") as is_active
-      from held`,
+        (select u.status from ${users} u where u.id = held."user") as status
+      from held
+      union all
+      select concat_ws(' ', powerful.role, powerful.addresses), null from powerful where ${isAmong(sql`powerful.role`, assignable)}`,
   );
   return new Set(
-    found.flatMap(({ access, is_active: isActive }) => (isActive ? [access, `${access} active`] : [access])),
+    found.flatMap(({ access, status }) =>
+      status === null || closedStatuses.has(status) ? [access] : [access, `${access} ${status}`],
+    ),
   );
 }
+
+/** Statuses that only take access away from a user. */
+const closedStatuses = new Set(['suspended', 'archived']);

@@ -3,6 +3,7 @@ import fastq, { type queueAsPromised } from 'fastq';
 import type { Executor } from '../../../db/client.js';
 import {
   type AttemptKeys,
+  type AttemptState,
   clearAttempts,
   readAttemptState,
   withdrawAttempts,
@@ -92,6 +93,12 @@ const refusalTime = 150;
  * errors.
  */
 const atOnce = 2;
+
+/**
+ * How many wrong guesses a signed-in caller has if the setting `auth_login_attempts` is off. A stolen token would otherwise allow
+ * guessing the password without limit, from a network that the user has logged in from.
+ */
+const maxGuessesInSession = 25;
 
 export function createPasswordChecks(deps: {
   db: Executor;
@@ -197,12 +204,17 @@ export function createPasswordChecks(deps: {
     throw outcome;
   };
 
+  const readStateInSession = async (id: string, { network }: Client, keys: AttemptKeys): Promise<AttemptState> => {
+    const state = await readAttemptState(db, id, network, keys);
+    return { ...state, limit: state.limit ?? maxGuessesInSession };
+  };
+
   return {
     attempt,
 
     require: ({ id, email, password }, given, client) =>
       attempt(email ?? id, { userId: id, client }, async ({ keys, verify, clear }) => {
-        const state = await readAttemptState(db, id, client.network, keys);
+        const state = await readStateInSession(id, client, keys);
         if (!(await verify(given, { id, password, state }))) {
           const reason = password === null ? 'no_password' : 'wrong_password';
           throw invalidCredentials(id, reason);
@@ -212,7 +224,7 @@ export function createPasswordChecks(deps: {
 
     requireBy: ({ id, email }, client, check, reason) =>
       attempt(email ?? id, { userId: id, client }, async ({ keys, verifyBy, clear }) => {
-        const state = await readAttemptState(db, id, client.network, keys);
+        const state = await readStateInSession(id, client, keys);
         const result = await verifyBy({ id, state }, check);
         if (result === undefined) throw invalidCredentials(id, reason);
         await clear();

@@ -16,8 +16,8 @@ declare module 'fastify' {
 /** `app.ownAccount`: operations of users on their own account, whatever their permissions. */
 export const ownAccountPlugin = plugin(
   async (app) => {
-    const { db, clock, activity } = app;
-    const ownAccount = createOwnAccount({ db, clock, activity });
+    const { config, db, clock, activity } = app;
+    const ownAccount = createOwnAccount({ db, clock, activity, acceptsPasskeys: config.AUTH_PASSKEYS });
     app.decorate('ownAccount', ownAccount);
     // Runs before the body is read, so that callers who may not use the operation are rejected first.
     const requireSelfService = async ({ currentUser }: FastifyRequest) => ownAccount.requireSelfService(currentUser);
@@ -25,5 +25,5 @@ export const ownAccountPlugin = plugin(
       if (route.config?.isSelfService) addRouteHook(route, 'onRequest', requireSelfService);
     });
   },
-  { name: 'own-account', dependencies: ['database', 'clock', 'activity', 'access'] },
+  { name: 'own-account', dependencies: ['config', 'database', 'clock', 'activity', 'access'] },
 );

@@ -30,8 +30,13 @@ export interface OwnAccount {
 
 const forbidden = (reason: string) => new ApiError('FORBIDDEN', { reason });
 
-export function createOwnAccount(deps: { db: Executor; clock: Clock; activity: Pick<Activity, 'record'> }): OwnAccount {
-  const { db, clock, activity } = deps;
+export function createOwnAccount(deps: {
+  db: Executor;
+  clock: Clock;
+  activity: Pick<Activity, 'record'>;
+  acceptsPasskeys: boolean;
+}): OwnAccount {
+  const { db, clock, activity, acceptsPasskeys } = deps;
 
   const profileOf = async ({ userId }: Principal): Promise<Profile> => {
     const profile = await readProfile(db, userId, clock());
@@ -77,7 +82,7 @@ export function createOwnAccount(deps: { db: Executor; clock: Clock; activity: P
         await lockAdministrators(tx);
         await lockRecords(tx, collections.users, [userId]);
         await deleteRecords(tx, collections.users, [userId]);
-        if (!(await hasActiveAdministrator(tx))) {
+        if (!(await hasActiveAdministrator(tx, acceptsPasskeys))) {
           throw new ApiError('UNPROCESSABLE_CONTENT', { reason: 'At least one active administrator must remain' });
         }
         await activity.record(tx, caller, [{ action: 'delete', collection: 'users', item: userId }]);

@@ -14,9 +14,22 @@ import { refusedUnchanged, startWithAdmin } from '../../helpers/writing.js';
 
 /** Every operation for which a stolen token must not be sufficient, with every kind of caller. */
 
+/** Roles that a provider can give to users, although nobody has them. They do not exist yet. */
+const assignable = Array.from({ length: 12 }, () => randomUUID());
+const nextAssignable = () => assignable.shift() ?? '';
+const [defaultRole = ''] = assignable;
+
 const service = await startWithAdmin(t, {
   REAUTHENTICATION_PERIOD: '1d',
-  AUTH_PROVIDERS: 'alpha',
+  AUTH_PROVIDERS: 'alpha,beta',
+  AUTH_BETA_DRIVER: 'openid',
+  AUTH_BETA_CLIENT_ID: 'id',
+  AUTH_BETA_CLIENT_SECRET: 'secret',
+  AUTH_BETA_ISSUER_URL: 'https://beta.example.com',
+  AUTH_BETA_DEFAULT_ROLE_ID: defaultRole.toUpperCase(),
+  AUTH_BETA_ROLE_MAPPING: JSON.stringify(
+    Object.fromEntries(assignable.slice(1).map((role, i) => [`group ${i}`, role])),
+  ),
   AUTH_ALPHA_DRIVER: 'oauth2',
   AUTH_ALPHA_CLIENT_ID: 'id',
   AUTH_ALPHA_CLIENT_SECRET: 'secret',
@@ -353,6 +366,68 @@ t.test(
         await plain({ policies: [policy] });
         return (headers) => patch(`/policies/${policy}`, { ip_access: null }, headers);
       },
+      ...Object.fromEntries(
+        (['invited', 'unverified', 'draft'] as const).flatMap((status) =>
+          (['suspended', 'archived', 'active'] as const).map((former): [string, () => Promise<Step>] => [
+            `${status} instead of ${former} as the status of an administrator`,
+            async () => {
+              const { id } = await plain({ status: former, role: childRole });
+              return (headers) => patch('/users', [{ id, status }], headers);
+            },
+          ]),
+        ),
+      ),
+      'inviting an administrator again': async () => {
+        const { email } = await plain({ status: 'invited', role: adminRole });
+        const role = await createRole(app);
+        return (headers) => post('/users/invite', { email: [mail(), email.toUpperCase()], role }, headers);
+      },
+      'the default role of a provider': async () => {
+        const role = await createRole(app, { id: nextAssignable() });
+        return (headers) => patch(`/roles/${role}`, { policies: [administration] }, headers);
+      },
+      'a parent of a role in a mapping': async () => {
+        const parent = await createRole(app);
+        await createRole(app, { id: nextAssignable(), parent });
+        return (headers) => patch(`/roles/${parent}`, { parent: adminRole }, headers);
+      },
+      'a policy of a role in a mapping': async () => {
+        const policy = await createPolicy(app);
+        await createRole(app, { id: nextAssignable(), policies: [policy] });
+        return (headers) => patch('/policies', [{ id: policy, admin_access: true }], headers);
+      },
+      'more addresses for a role in a mapping': async () => {
+        const policy = await createPolicy(app, { adminAccess: true, ipAccess: ['192.0.2.0/24'] });
+        await createRole(app, { id: nextAssignable(), policies: [policy] });
+        return (headers) => patch(`/policies/${policy}`, { ip_access: ['0.0.0.0/0'] }, headers);
+      },
+      'a new role that is in a mapping': async () => {
+        const id = nextAssignable();
+        return (headers) => post('/roles', { id, name: 'Mapped', policies: [administration] }, headers);
+      },
+      ...Object.fromEntries(
+        Object.entries({
+          auth_login_attempts: null,
+          auth_password_policy: null,
+          public_registration: false,
+          public_registration_verify_email: true,
+          public_registration_role: null,
+          public_registration_email_filter: null,
+          public_policy: null,
+          self_service: true,
+          self_deletion: true,
+          email_login: false,
+        }).map(([name, value]): [string, () => Promise<Step>] => [
+          `the setting ${name}`,
+          async () => (headers) => patch('/settings', { project_name: 'x', [name]: value }, headers),
+        ]),
+      ),
+      ...Object.fromEntries(
+        ['', '/style.css'].map((path): [string, () => Promise<Step>] => [
+          `the development mailbox${path}`,
+          async () => (headers) => request({ url: `/mailbox${path}`, headers }),
+        ]),
+      ),
       'an invitation with a role': async () => (headers) =>
         post('/users/invite', { email: mail(), role: childRole }, headers),
       'the password of another administrator': async () => {
@@ -408,6 +483,7 @@ t.test(
       );
     }
 
+    t.equal((await patch('/settings', { self_deletion: true, auth_login_attempts: 25 }, root.headers)).statusCode, 200);
     const role = await createRole(app);
     const everyday: Record<string, Step> = {
       'a role without administrator access': async (headers) =>
@@ -420,6 +496,23 @@ t.test(
         patch(`/users/${(await other()).id}`, { status: 'suspended' }, headers),
       'removing administrator access': async (headers) =>
         patch(`/users/${(await other()).id}`, { policies: [] }, headers),
+      'archiving an administrator': async (headers) =>
+        patch(`/users/${(await other()).id}`, { status: 'archived' }, headers),
+      'the status that an administrator has': async (headers) =>
+        patch(`/users/${(await plain({ status: 'invited', role: adminRole })).id}`, { status: 'invited' }, headers),
+      'another status of a user': async (headers) =>
+        patch(`/users/${(await plain({ status: 'suspended' })).id}`, { status: 'invited' }, headers),
+      'inviting a user again': async (headers) =>
+        post('/users/invite', { email: (await plain({ status: 'invited' })).email, role }, headers),
+      'a new role that is in a mapping': async (headers) =>
+        post('/roles', { id: nextAssignable(), name: 'Mapped' }, headers),
+      'the appearance of the project': async (headers) =>
+        patch(
+          '/settings',
+          { project_name: 'x', project_color: null, project_logo: null, default_language: null },
+          headers,
+        ),
+      'the development mailbox, with its key': async () => request({ url: `/mailbox?key=${app.mailbox.access.key}` }),
       'deleting an administrator': async (headers) =>
         request({ method: 'DELETE', url: `/users/${(await other()).id}`, headers }),
       'unlocking a user': async (headers) => post(`/users/${(await plain()).id}/unlock`, undefined, headers),

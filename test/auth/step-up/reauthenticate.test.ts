@@ -4,6 +4,8 @@ import { settings } from '../../../db/schema.js';
 import { createAccount, updateAccount } from '../../helpers/accounts.js';
 import { recorded } from '../../helpers/activity.js';
 import { codeOf, startTestApp, type TestApp } from '../../helpers/app.js';
+import { minute } from '../../helpers/clock.js';
+import { createUser } from '../../helpers/records.js';
 import { refused } from '../../helpers/refusals.js';
 import { policyWith, tokenHolder } from '../../helpers/rights.js';
 import { logIn, logOut, makeStale, modes, openSession } from '../../helpers/sessions.js';
@@ -174,6 +176,31 @@ t.test('wrong passwords and codes are counted together with those at login', asy
   refused(t, await prove({ otp: wrongCode(step) }, ada), 'INVALID_OTP', 'the fifth');
   refused(t, await prove({ otp: codeOfStep(step) }, ada), 'REQUESTS_EXCEEDED', 'the correct code');
   refused(t, await ada.login(codeOfStep(step)), 'REQUESTS_EXCEEDED', 'at login');
+});
+
+t.test('without a limit on wrong logins, wrong passwords in a session still lock further guesses there', async (t) => {
+  const unlimited = await startTestApp(t);
+  await unlimited.app.db.update(settings).set({ authLoginAttempts: null });
+  const ownPassword = { collection: 'users', action: 'update', fields: ['password'] } as const;
+  const account = await createUser(unlimited.app, { policies: [await policyWith(unlimited.app, [ownPassword])] });
+  const { headers } = await logIn(unlimited, 'json', account);
+  const guesses = [
+    (password: string) => prove({ password }, { headers }, unlimited),
+    (password: string) => unlimited.post('/users/me/tfa/generate', { password }, headers),
+    (current_password: string) => unlimited.post('/users/me/password', { password: 'x', current_password }, headers),
+    (current_password: string) =>
+      unlimited.request({ method: 'PATCH', url: '/users/me', payload: { password: 'x', current_password }, headers }),
+  ];
+  for (let count = 0; count < 25; count++) {
+    const response = await guesses[count % guesses.length]?.(`guess ${count}`);
+    t.equal(response && codeOf(response), 'INVALID_CREDENTIALS', `${count}`);
+  }
+  for (const guess of guesses) refused(t, await guess(account.password), 'REQUESTS_EXCEEDED', 'even the correct one');
+  for (let count = 0; count < 5; count++)
+    refused(t, await unlimited.post('/auth/login', { ...account, password: 'x' }), 'INVALID_CREDENTIALS', 'login');
+  t.equal((await unlimited.post('/auth/login', account)).statusCode, 200, 'logins are not locked');
+  unlimited.clock.advance(minute);
+  t.equal((await prove({ password: account.password }, { headers }, unlimited)).statusCode, 204, 'the lock ends');
 });
 
 t.test('a correct password resets the count of wrong passwords', async (t) => {
