@@ -12,6 +12,7 @@ import { passwordRulesPlugin } from './plugins/auth/password-rules/index.js';
 import { passwordsPlugin } from './plugins/auth/passwords/index.js';
 import { secondFactorPlugin } from './plugins/auth/second-factor/index.js';
 import { sessionsPlugin } from './plugins/auth/sessions/index.js';
+import { signInMethodsPlugin } from './plugins/auth/sign-in-methods.js';
 import { stepUpPlugin } from './plugins/auth/step-up/index.js';
 import { webauthnPlugin } from './plugins/auth/webauthn/index.js';
 import { invitesPlugin } from './plugins/invites/index.js';
@@ -161,6 +162,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(passwordRulesPlugin);
     await app.register(passwordChecksPlugin);
     await app.register(lastAccessPlugin);
+    await app.register(signInMethodsPlugin);
     await app.register(secondFactorPlugin);
     await app.register(webauthnPlugin);
     await app.register(stepUpPlugin);

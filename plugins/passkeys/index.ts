@@ -11,17 +11,14 @@ declare module 'fastify' {
 /** `app.passkeys`: lets users manage their passkeys. */
 export const passkeysPlugin = plugin(
   async (app) => {
-    const { config, db, clock, webauthn, stepUp, activity } = app;
-    const keys = new Set(config.PROVIDERS.map(({ key }) => key));
+    const { db, clock, webauthn, stepUp, signInMethods, activity } = app;
     app.decorate(
       'passkeys',
       createPasskeys({
-        ...{ db, clock, webauthn, stepUp, activity },
+        ...{ db, clock, webauthn, stepUp, signInMethods, activity },
         projectName: async () => (await readSettings(db)).project_name,
-        isConfigured: (key) => keys.has(key),
-        hasPasswordLogin: !config.AUTH_DISABLE_DEFAULT,
       }),
     );
   },
-  { name: 'passkeys', dependencies: ['config', 'database', 'clock', 'webauthn', 'step-up', 'activity'] },
+  { name: 'passkeys', dependencies: ['database', 'clock', 'webauthn', 'step-up', 'sign-in-methods', 'activity'] },
 );

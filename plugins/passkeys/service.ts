@@ -24,6 +24,7 @@ import {
 } from '../../schemas/passkeys.js';
 import type { Activity } from '../activity/service.js';
 import { requireLiveSession } from '../auth/sessions/live-session.js';
+import type { SignInMethods } from '../auth/sign-in-methods.js';
 import type { StepUp } from '../auth/step-up/service.js';
 import type { WebAuthn } from '../auth/webauthn/service.js';
 import type { Clock } from '../platform/clock.js';
@@ -71,11 +72,9 @@ export function createPasskeys(deps: {
   stepUp: Pick<StepUp, 'requireFresh' | 'requireFreshAdministrator'>;
   activity: Pick<Activity, 'record'>;
   projectName(): Promise<string>;
-  /** Whether users can log in with a provider. */
-  isConfigured(provider: string): boolean;
-  hasPasswordLogin: boolean;
+  signInMethods: SignInMethods;
 }): Passkeys {
-  const { db, clock, webauthn, stepUp, activity, projectName, isConfigured, hasPasswordLogin } = deps;
+  const { db, clock, webauthn, stepUp, signInMethods, activity, projectName } = deps;
 
   /** Removes a passkey unless it is the user's only way to log in. Lock the user's row first. */
   const remove = async (
@@ -86,10 +85,11 @@ export function createPasskeys(deps: {
     ways: Awaited<ReturnType<typeof lockLoginMethods>>,
   ): Promise<void> => {
     if (!ways || !(await deletePasskey(tx, user, id))) throw new ApiError('FORBIDDEN');
-    const mayUsePassword = hasPasswordLogin && ways.hasPassword && ways.provider === 'default';
+    const mayUsePassword = ways.hasPassword && signInMethods.allowsPassword(ways);
     const linked = await listIdentities(tx, user);
-    const mayUseProvider = linked.some(({ provider }) => isConfigured(provider));
-    if (!mayUsePassword && !mayUseProvider && (await countPasskeys(tx, user)) === 0) {
+    const mayUseProvider = linked.some(({ provider }) => signInMethods.allowsProvider(ways, provider));
+    const mayUsePasskey = signInMethods.allowsPasskey(ways) && (await countPasskeys(tx, user)) > 0;
+    if (!mayUsePassword && !mayUseProvider && !mayUsePasskey) {
       const remedy = caller.userId === user ? 'Add another one first.' : 'Set a password for the user first.';
       throw new ApiError('UNPROCESSABLE_CONTENT', {
         reason: `This passkey is the only way to log in to the account. ${remedy}`,

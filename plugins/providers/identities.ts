@@ -12,6 +12,7 @@ import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Activity } from '../activity/service.js';
 import { requireLiveSession } from '../auth/sessions/live-session.js';
+import type { SignInMethods } from '../auth/sign-in-methods.js';
 import type { Principal } from '../server/caller.js';
 
 export interface Identities {
@@ -28,15 +29,10 @@ export interface Identities {
 
 export function createIdentities(deps: {
   db: Executor;
-  /** Whether users can log in with a provider. */
-  isConfigured(provider: string): boolean;
-  /** Whether the groups at a provider determine the roles of its users. */
-  mapsRoles(provider: string): boolean;
+  signInMethods: SignInMethods;
   activity: Pick<Activity, 'record'>;
-  hasPasswordLogin: boolean;
-  acceptsPasskeys: boolean;
 }): Identities {
-  const { db, isConfigured, mapsRoles, activity, hasPasswordLogin, acceptsPasskeys } = deps;
+  const { db, signInMethods, activity } = deps;
   return {
     list: (caller) => listIdentities(db, caller.userId),
 
@@ -47,16 +43,18 @@ export function createIdentities(deps: {
         const all = await listIdentities(tx, caller.userId);
         const unlinked = all.find((identity) => identity.id === id.toLowerCase());
         if (!ways || !unlinked) throw new ApiError('FORBIDDEN');
-        if (unlinked.primary && mapsRoles(unlinked.provider)) {
+        if (unlinked.primary && signInMethods.isManaged(unlinked)) {
           throw new ApiError('UNPROCESSABLE_CONTENT', {
             reason:
               'Your role comes from this provider. Ask an administrator to move your account to another provider.',
           });
         }
-        const left = all.filter((identity) => identity !== unlinked && isConfigured(identity.provider));
-        const mayUsePassword =
-          hasPasswordLogin && ways.hasPassword && (ways.provider === 'default' || unlinked.primary);
-        const mayUsePasskey = acceptsPasskeys && (await countPasskeys(tx, caller.userId)) > 0;
+        const left = all.filter(
+          (identity) => identity !== unlinked && signInMethods.allowsProvider(ways, identity.provider),
+        );
+        const provider = unlinked.primary ? (left[0]?.provider ?? 'default') : ways.provider;
+        const mayUsePassword = ways.hasPassword && signInMethods.allowsPassword({ provider });
+        const mayUsePasskey = signInMethods.allowsPasskey({ provider }) && (await countPasskeys(tx, caller.userId)) > 0;
         if (left.length === 0 && !mayUsePassword && !mayUsePasskey) {
           throw new ApiError('UNPROCESSABLE_CONTENT', {
             reason: 'You would have no way to log in. Link another account first.',

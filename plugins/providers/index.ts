@@ -22,7 +22,7 @@ declare module 'fastify' {
 /** `app.providerFlow`: login with OAuth2 and OpenID Connect. `app.identities`: the accounts at providers with which users log in. */
 export const providersPlugin = plugin(
   async (app) => {
-    const { config, db, clock, sessions, secondFactor, activity, observe } = app;
+    const { config, db, clock, sessions, secondFactor, signInMethods, activity, observe } = app;
     const attempts = createAttempts({ box: createSecretBox(keysFor(config, 'provider-login')), clock });
     const secure = config.PUBLIC_URL.startsWith('https:');
     // Browsers prevent every other host, including subdomains, from setting a cookie with this name.
@@ -57,18 +57,7 @@ export const providersPlugin = plugin(
       'providerFlow',
       createProviderFlow({ db, publicUrl: config.PUBLIC_URL, attempts, providers, cookieNames, cookie }),
     );
-    app.decorate(
-      'identities',
-      createIdentities({
-        db,
-        isConfigured: (key) => providers.has(key),
-        mapsRoles: (key) =>
-          config.PROVIDERS.some((provider) => provider.key === key && provider.ROLE_MAPPING.length > 0),
-        activity,
-        hasPasswordLogin: !config.AUTH_DISABLE_DEFAULT,
-        acceptsPasskeys: config.AUTH_PASSKEYS,
-      }),
-    );
+    app.decorate('identities', createIdentities({ db, signInMethods, activity }));
     app.decorate('listProviders', ({ sessionOnly } = { sessionOnly: false }) =>
       config.PROVIDERS.filter(({ MODE: mode }) => !sessionOnly || mode === 'session').map(
         ({ key: name, DRIVER: driver, LABEL: label, ICON: icon }) => ({
@@ -95,6 +84,7 @@ export const providersPlugin = plugin(
       'scheduler',
       'sessions',
       'second-factor',
+      'sign-in-methods',
       'cookie',
       'csrf',
       'activity',

@@ -5,6 +5,7 @@ import { rows } from '../../statements.js';
 
 /** The ways in which a user can prove their identity. */
 export interface ProofRecord {
+  provider: string;
   has_password: boolean;
   has_tfa: boolean;
   has_email: boolean;
@@ -16,7 +17,7 @@ export interface ProofRecord {
 export async function findProofs(executor: Executor, user: string): Promise<ProofRecord | undefined> {
   const [found] = await rows<ProofRecord>(
     executor,
-    sql`select u.provider = 'default' and u.password is not null as has_password, u.tfa_secret is not null as has_tfa,
+    sql`select u.provider, u.password is not null as has_password, u.tfa_secret is not null as has_tfa,
         u.email is not null as has_email, exists (select from ${passkeys} p where p."user" = u.id) as has_passkey,
         to_json(array(select distinct i.provider from ${identities} i where i."user" = u.id)) as providers
       from ${users} u where u.id = ${user}`,

@@ -12,6 +12,7 @@ declare module 'fastify' {
 export const passwordResetPlugin = plugin(
   async (app) => {
     const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, rateLimits, activity, config } = app;
+    const { signInMethods } = app;
     const reset = createPasswordReset({
       db,
       clock,
@@ -30,7 +31,7 @@ export const passwordResetPlugin = plugin(
       defaultUrl: `${config.PUBLIC_URL}/account/reset-password`,
       allowList: config.PASSWORD_RESET_URL_ALLOW_LIST,
       lookback: config.PASSWORD_RESET_LOOKBACK,
-      acceptsPasskeys: config.AUTH_PASSKEYS,
+      signInMethods,
     });
     app.decorate('passwordReset', reset);
   },
@@ -45,6 +46,7 @@ export const passwordResetPlugin = plugin(
       'passwords',
       'password-rules',
       'password-checks',
+      'sign-in-methods',
       'rate-limits',
       'activity',
     ],

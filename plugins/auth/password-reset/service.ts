@@ -25,6 +25,7 @@ import type { Lockouts } from '../password-checks/lockouts.js';
 import type { PasswordRules } from '../password-rules/service.js';
 import type { Passwords } from '../passwords/service.js';
 import type { EnqueueRequestedMail } from '../requested-mails.js';
+import type { SignInMethods } from '../sign-in-methods.js';
 
 export interface PasswordReset {
   /**
@@ -67,10 +68,10 @@ export function createPasswordReset(deps: {
   allowList: readonly string[];
   /** Milliseconds. A reset removes what was added to the account within this time. 0 means that it removes nothing. */
   lookback: number;
-  acceptsPasskeys: boolean;
+  signInMethods: Pick<SignInMethods, 'allowsPasskey'>;
 }): PasswordReset {
   const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, requestMail, activity } = deps;
-  const { defaultUrl, allowList, lookback, acceptsPasskeys } = deps;
+  const { defaultUrl, allowList, lookback, signInMethods } = deps;
 
   const requireUsable = (claims: LinkClaims, user: Recipient | undefined): Recipient => {
     if (!user || !isApplicable.reset(user) || !linkTokens.matchesState(claims, stateOf(user))) {
@@ -85,13 +86,14 @@ export function createPasswordReset(deps: {
    * Removes what an attacker may have added to the account, so that the reset ends their access. Older credentials remain.
    * @returns the removed credentials, and those that still work
    */
-  const removeRecent = async (tx: Executor, userId: string): Promise<ResetReport> => {
+  const removeRecent = async (tx: Executor, user: Recipient): Promise<ResetReport> => {
+    const userId = user.id;
     const hadChange = await deleteEmailChange(tx, userId);
     const since = lookback === 0 ? null : new Date(clock().getTime() - lookback);
     const hadToken = since !== null && (await removeTokenSetSince(tx, userId, since));
     const unlinked = since === null ? [] : await deleteIdentitiesSince(tx, userId, since);
     const hadPasskeys = since !== null && (await deletePasskeysSince(tx, userId, since));
-    const hasPasskeys = acceptsPasskeys && (await countPasskeys(tx, userId)) > 0;
+    const hasPasskeys = signInMethods.allowsPasskey(user) && (await countPasskeys(tx, userId)) > 0;
     const [state] = await readAccountStates(tx, [userId]);
     const linked = await listIdentities(tx, userId);
     return {
@@ -173,7 +175,7 @@ export function createPasswordReset(deps: {
         const user = requireUsable(claims, await lockRecipient(tx, claims.id));
         await resetPassword(tx, user.id, hash, clock());
         await deleteSessionsOf(tx, [user.id], null);
-        const reset = await removeRecent(tx, user.id);
+        const reset = await removeRecent(tx, user);
         await lockouts.clearAttempts(tx, user, client);
         const events = [{ action: 'password_reset', collection: 'users', item: user.id, aside: { reset } } as const];
         await activity.record(tx, { userId: user.id, client }, events);

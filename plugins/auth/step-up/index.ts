@@ -24,17 +24,15 @@ declare module 'fastify' {
  */
 export const stepUpPlugin = plugin(
   async (app) => {
-    const { config, db, clock, emailCodes, passwordChecks, secondFactor, passkeyProofs, activity } = app;
+    const { config, db, clock, emailCodes, passwordChecks, secondFactor, passkeyProofs, signInMethods, activity } = app;
     const emailProofs = createEmailProofs({ db, clock, emailCodes });
-    const ownPassword = createOwnPassword({ db, passwordChecks });
-    const keys = new Set(config.PROVIDERS.map(({ key }) => key));
+    const ownPassword = createOwnPassword({ db, passwordChecks, signInMethods });
     const stepUp = createStepUp({
       db,
       clock,
       ownPassword,
       period: config.REAUTHENTICATION_PERIOD,
-      acceptsPasskeys: config.AUTH_PASSKEYS,
-      isConfigured: (key) => keys.has(key),
+      signInMethods,
     });
     app.decorate('ownPassword', ownPassword);
     app.decorate('stepUp', stepUp);
@@ -48,6 +46,16 @@ export const stepUpPlugin = plugin(
   },
   {
     name: 'step-up',
-    dependencies: ['config', 'database', 'clock', 'tokens', 'password-checks', 'second-factor', 'webauthn', 'activity'],
+    dependencies: [
+      'config',
+      'database',
+      'clock',
+      'tokens',
+      'password-checks',
+      'sign-in-methods',
+      'second-factor',
+      'webauthn',
+      'activity',
+    ],
   },
 );

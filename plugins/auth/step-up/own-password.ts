@@ -3,6 +3,7 @@ import { findTwoFactorUser, type TwoFactorUser } from '../../../db/queries/tfa/t
 import { ApiError } from '../../../schemas/errors.js';
 import type { Caller } from '../../server/caller.js';
 import type { PasswordChecks } from '../password-checks/service.js';
+import type { SignInMethods } from '../sign-in-methods.js';
 
 /** A user's credentials at the time they were read. `password` is null if the user cannot sign in with a password. */
 export type OwnCredentials = TwoFactorUser & { id: string };
@@ -20,13 +21,14 @@ export interface OwnPassword {
 export function createOwnPassword(deps: {
   db: Executor;
   passwordChecks: Pick<PasswordChecks, 'require'>;
+  signInMethods: Pick<SignInMethods, 'allowsPassword'>;
 }): OwnPassword {
-  const { db, passwordChecks } = deps;
+  const { db, passwordChecks, signInMethods } = deps;
   return {
     read: async ({ userId }) => {
       const user = userId === null ? undefined : await findTwoFactorUser(db, userId);
       if (!user) throw new ApiError('INVALID_CREDENTIALS');
-      return { ...user, password: user.provider === 'default' ? user.password : null };
+      return { ...user, password: signInMethods.allowsPassword(user) ? user.password : null };
     },
 
     require: ({ client }, user, password) => passwordChecks.require(user, password, client),

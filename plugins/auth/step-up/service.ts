@@ -3,6 +3,7 @@ import { findProofs, markAuthenticated } from '../../../db/queries/auth/step-up.
 import { ApiError, type ProofMethod } from '../../../schemas/errors.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Caller } from '../../server/caller.js';
+import type { SignInMethods } from '../sign-in-methods.js';
 import type { OwnPassword } from './own-password.js';
 
 /**
@@ -53,11 +54,9 @@ export function createStepUp(deps: {
   ownPassword: OwnPassword;
   /** Milliseconds. 0 means that a fresh session is never required. */
   period: number;
-  acceptsPasskeys: boolean;
-  /** Whether users can sign in through this provider. */
-  isConfigured(provider: string): boolean;
+  signInMethods: SignInMethods;
 }): StepUp {
-  const { db, clock, ownPassword, period, acceptsPasskeys, isConfigured } = deps;
+  const { db, clock, ownPassword, period, signInMethods } = deps;
 
   const isFresh = ({ authenticatedAt }: Caller): boolean =>
     // A time in the future comes from a clock that was ahead. `Math.abs` rejects such a proof while it is a whole period or more ahead.
@@ -66,15 +65,16 @@ export function createStepUp(deps: {
   const methodsOf = async (userId: string | null, executor: Executor = db): Promise<ProofMethod[]> => {
     const proofs = userId === null ? undefined : await findProofs(executor, userId);
     if (!proofs) throw new ApiError('INVALID_CREDENTIALS');
-    const { has_password: hasPassword, has_tfa: hasTfa, has_email: hasEmail, providers } = proofs;
-    const hasPasskey = acceptsPasskeys && proofs.has_passkey;
+    const hasPassword = proofs.has_password && signInMethods.allowsPassword(proofs);
+    const hasPasskey = proofs.has_passkey && signInMethods.allowsPasskey(proofs);
+    const { has_tfa: hasTfa, has_email: hasEmail } = proofs;
     const methods: ProofMethod[] = [];
     // For users with two-factor authentication, the code is sufficient, and the password alone is not.
     if (hasTfa) methods.push('otp');
     else if (hasPassword) methods.push('password');
-    else if (hasEmail && !hasPasskey) methods.push('email');
+    else if (hasEmail && !hasPasskey && signInMethods.allowsEmail(proofs)) methods.push('email');
     if (hasPasskey) methods.push('passkey');
-    if (providers.some(isConfigured)) methods.push('provider');
+    if (proofs.providers.some((provider) => signInMethods.allowsProvider(proofs, provider))) methods.push('provider');
     return methods;
   };
 

@@ -1,0 +1,55 @@
+import plugin from 'fastify-plugin';
+import type { Config } from '../../schemas/config.js';
+
+/**
+ * The ways in which users can sign in. The configuration rules some of them out for everyone, and the provider of a managed user rules
+ * out all others for that user. What cannot sign a user in cannot prove their identity in a session either.
+ *
+ * This says nothing about whether the user has a password, a passkey, or an account at a provider.
+ */
+export interface SignInMethods {
+  /** Whether the user's provider determines their role (`ROLE_MAPPING`), so that it alone signs them in. */
+  isManaged(user: ProviderUser): boolean;
+  allowsPassword(user: ProviderUser): boolean;
+  allowsPasskey(user: ProviderUser): boolean;
+  /** Does not depend on the setting `email_login`. */
+  allowsEmail(user: ProviderUser): boolean;
+  /** @param provider one that is linked to the user */
+  allowsProvider(user: ProviderUser, provider: string): boolean;
+}
+
+interface ProviderUser {
+  /** The provider that the account belongs to, or `default`. */
+  provider: string;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    signInMethods: SignInMethods;
+  }
+}
+
+export function createSignInMethods(
+  config: Pick<Config, 'PROVIDERS' | 'AUTH_DISABLE_DEFAULT' | 'AUTH_PASSKEYS'>,
+): SignInMethods {
+  const configured = new Set(config.PROVIDERS.map(({ key }) => key));
+  const managing = new Set(
+    config.PROVIDERS.filter(({ ROLE_MAPPING: roles }) => roles.length > 0).map(({ key }) => key),
+  );
+  const isManaged: SignInMethods['isManaged'] = ({ provider }) => managing.has(provider);
+  return {
+    isManaged,
+    allowsPassword: ({ provider }) => !config.AUTH_DISABLE_DEFAULT && provider === 'default',
+    allowsPasskey: (user) => config.AUTH_PASSKEYS && !isManaged(user),
+    allowsEmail: (user) => !isManaged(user),
+    allowsProvider: (user, provider) => configured.has(provider) && (!isManaged(user) || provider === user.provider),
+  };
+}
+
+/** `app.signInMethods`: the ways in which users can sign in. */
+export const signInMethodsPlugin = plugin(
+  async (app) => {
+    app.decorate('signInMethods', createSignInMethods(app.config));
+  },
+  { name: 'sign-in-methods', dependencies: ['config'] },
+);
