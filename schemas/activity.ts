@@ -48,7 +48,9 @@ const failureReasons = {
   unknown_user: 'No user has this email address, or this account at the provider.',
   wrong_password: 'The password was wrong.',
   no_password: 'The user has no password, or logs in only through a provider.',
-  wrong_passkey: 'The passkey is unknown, or its response was not valid or had already been used.',
+  wrong_passkey:
+    'The passkey is unknown, its response was not valid or had already been used, or the user logs in only through a provider.',
+  managed: 'The user logs in only with the account at the provider that determines their role.',
   missing_code: 'The user has two-factor authentication, and the request had no code.',
   wrong_code: 'The code was wrong, or had already been used.',
   locked: 'The service did not check the credentials, because there were too many wrong passwords or codes in a row.',

@@ -129,7 +129,7 @@ export const ProviderVariables = Type.Object({
   ROLE_MAPPING: record(
     'role-mapping',
     'a JSON object of role IDs by group',
-    'Roles by group, as JSON: `{"admins": "<role id>"}`. At every login, the first group that the user belongs to determines the role. A user who has one of these roles but no longer belongs to any of the groups gets DEFAULT_ROLE_ID.',
+    'Roles by group, as JSON: `{"admins": "<role id>"}`. At every login, the first group that the user belongs to determines the role. A user who has one of these roles but no longer belongs to any of the groups gets DEFAULT_ROLE_ID. Users of this provider can then sign in only through it.',
   ),
   GROUP_CLAIM_NAME: text({ default: 'groups', description: 'Profile field with the list of groups.' }),
   REDIRECT_ALLOW_LIST: urlList('`redirect`'),

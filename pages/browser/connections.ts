@@ -1,6 +1,8 @@
 import { ApiFailure } from './api-failure.js';
 import { ask } from './dialogs.js';
 import { find, itemOf, leaveTo, withQuery } from './dom.js';
+import { type Identity, readIdentities } from './identities.js';
+import type { OwnAccount } from './own-account.js';
 import { page } from './page-data.js';
 import { rememberAttempt } from './provider-attempt.js';
 import { iconHref, labelOf } from './providers.js';
@@ -8,20 +10,8 @@ import { callSignedIn } from './signed-in-api.js';
 import { dateText, failureText, historyText, text } from './texts.js';
 import { pageAlert, toast } from './toast.js';
 
-interface Identity {
-  id: string;
-  provider: string;
-  external_identifier: string;
-  email: string | null;
-  primary: boolean;
-  created_at: string;
-  last_used_at: string | null;
-}
-
-const readIdentities = async () => (await callSignedIn<{ data: Identity[] }>('GET', '/users/me/identities')).data;
-
 /** Lets the user connect and disconnect accounts at providers. @returns whether there is anything to show */
-export async function startConnections(): Promise<boolean> {
+export async function startConnections({ managedBy }: OwnAccount): Promise<boolean> {
   if (!page.offers.providers) return false;
   const panel = find('[data-panel=connections]');
   let identities: Identity[] = [];
@@ -36,10 +26,13 @@ export async function startConnections(): Promise<boolean> {
   };
   const draw = () => {
     const free = page.providers.filter(
-      ({ name, session }) => session && !identities.some(({ provider }) => provider === name),
+      ({ name, session }) =>
+        session && managedBy === undefined && !identities.some(({ provider }) => provider === name),
     );
     find('[data-connections]', panel).replaceChildren(
-      ...identities.map((identity, index) => connectedItem(identity, index, () => disconnect(identity))),
+      ...identities.map((identity, index) =>
+        connectedItem(identity, index, managedBy === undefined && (() => disconnect(identity))),
+      ),
       ...free.map(({ name }) => connectableItem(name)),
     );
   };
@@ -76,21 +69,25 @@ function connectionItem(provider: string, id: string, action: string): HTMLEleme
   return item;
 }
 
-function connectedItem(identity: Identity, index: number, disconnect: () => Promise<void>): HTMLElement {
+/** @param disconnect false: the user cannot disconnect the account */
+function connectedItem(identity: Identity, index: number, disconnect: false | (() => Promise<void>)): HTMLElement {
   const { provider, email, external_identifier, created_at, last_used_at } = identity;
   const item = connectionItem(provider, `connected-${index}`, text('choice_unlink_submit'));
   find('[data-who]', item).textContent = email ?? external_identifier;
   const linked = text('status_linked_on', { date: dateText(created_at) });
   find('[data-when]', item).textContent = historyText(linked, last_used_at);
-  find('[data-act]', item).addEventListener('click', () =>
-    ask({
-      title: text('choice_unlink_title', { provider: labelOf(provider) }),
-      text: text('choice_unlink', { provider: labelOf(provider) }),
-      action: text('choice_unlink_submit'),
-      scope: 'link',
-      act: disconnect,
-    }),
-  );
+  const button = find('[data-act]', item);
+  if (!disconnect) button.remove();
+  else
+    button.addEventListener('click', () =>
+      ask({
+        title: text('choice_unlink_title', { provider: labelOf(provider) }),
+        text: text('choice_unlink', { provider: labelOf(provider) }),
+        action: text('choice_unlink_submit'),
+        scope: 'link',
+        act: disconnect,
+      }),
+    );
   return item;
 }
 

@@ -5,7 +5,7 @@ import { labelOf } from './providers.js';
 import { text } from './texts.js';
 
 /** Displays the state of the account: who the user is, and how the account is protected. */
-export function drawOverview({ me, mustSetUpTfa, hasSelfService }: OwnAccount): void {
+export function drawOverview({ me, mustSetUpTfa, managedBy, hasSelfService }: OwnAccount): void {
   const name = [me.first_name, me.last_name].filter(Boolean).join(' ');
   const setText = (selector: string, content: string) => {
     for (const place of document.querySelectorAll(selector)) place.textContent = content;
@@ -36,6 +36,8 @@ export function drawOverview({ me, mustSetUpTfa, hasSelfService }: OwnAccount): 
   left.classList.toggle('badge-bad', me.recovery_codes_left <= 2);
   showIf('[data-card=signing-in]', me.has_password && !mustSetUpTfa);
   showIf('[data-must-set-up-tfa]', mustSetUpTfa);
+  showIf('[data-managed]', managedBy !== undefined);
+  if (managedBy !== undefined) setText('[data-managed]', text('status_managed', { provider: labelOf(managedBy) }));
   showIf('[data-self-service]', hasSelfService);
   for (const input of document.querySelectorAll<HTMLInputElement>('[data-username]')) input.value = me.email ?? '';
 

@@ -1,4 +1,5 @@
 import { ApiFailure } from './api-failure.js';
+import { readIdentities } from './identities.js';
 import { page } from './page-data.js';
 import { callSignedIn } from './signed-in-api.js';
 
@@ -21,6 +22,8 @@ export interface OwnAccount {
   readonly me: Me;
   /** Whether the user must set up two-factor authentication before anything else. */
   readonly mustSetUpTfa: boolean;
+  /** The key of the provider that manages the user, who can sign in only with it; undefined: none does. */
+  readonly managedBy: string | undefined;
   /** Whether the user can manage their own profile, address and data. */
   readonly hasSelfService: boolean;
   /** Reads the account again, after an action has changed it, and draws it. */
@@ -38,6 +41,7 @@ export async function readOwnAccount(draw: (account: OwnAccount) => void): Promi
   const account = {
     me,
     mustSetUpTfa: rights === undefined,
+    managedBy: await readManager(me),
     hasSelfService: rights !== undefined && (page.offers.selfService || rights.admin_access),
     refresh: async () => {
       account.me = await readMe();
@@ -55,5 +59,19 @@ async function readRights(): Promise<{ admin_access: boolean } | undefined> {
   } catch (failure) {
     if (!(failure instanceof ApiFailure) || failure.code !== 'FORBIDDEN') throw failure;
     return undefined;
+  }
+}
+
+/** The key of the provider that manages the user. A provider that the user only linked in addition does not. */
+async function readManager({ providers }: Me): Promise<string | undefined> {
+  const managing = page.providers.filter(({ name, managed }) => managed && providers.includes(name));
+  if (managing.length === 0) return undefined;
+  try {
+    const primary = (await readIdentities()).find((identity) => identity.primary)?.provider;
+    return managing.find(({ name }) => name === primary)?.name;
+  } catch (failure) {
+    if (!(failure instanceof ApiFailure) || failure.code !== 'FORBIDDEN') throw failure;
+    // The user must set up two-factor authentication first.
+    return managing[0]?.name;
   }
 }

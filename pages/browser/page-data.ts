@@ -4,6 +4,8 @@ export interface Provider {
   icon: string;
   /** Whether users can sign in with it on these pages, because its sessions use `session` mode. */
   session: boolean;
+  /** Whether it manages its users, who then cannot sign in any other way. */
+  managed: boolean;
 }
 
 /** Whose link was opened, and what it requires, or why it cannot be used. */

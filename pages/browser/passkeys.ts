@@ -112,7 +112,8 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
     if (failure instanceof ApiFailure && failure.code === 'FORBIDDEN') return;
     throw failure;
   }
-  add.hidden = !canUsePasskeys();
+  add.hidden = !canUsePasskeys() || account.managedBy !== undefined;
   find('[data-card=passkeys]').hidden = add.hidden && list.childElementCount === 0;
-  if (list.childElementCount === 0 && !account.mustSetUpTfa) await suggestPasskey(account.me.id, addPasskey);
+  const isOffered = !account.mustSetUpTfa && account.managedBy === undefined;
+  if (list.childElementCount === 0 && isOffered) await suggestPasskey(account.me.id, addPasskey);
 }

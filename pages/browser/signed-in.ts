@@ -42,9 +42,9 @@ async function start(): Promise<void> {
 }
 
 /** Users who must set up two-factor authentication first can do nothing else. */
-async function availableViews({ mustSetUpTfa }: OwnAccount): Promise<Set<View>> {
-  if (mustSetUpTfa) return new Set<View>(['security']);
-  const [hasConnections] = await Promise.all([startConnections(), startSessions()]);
+async function availableViews(account: OwnAccount): Promise<Set<View>> {
+  if (account.mustSetUpTfa) return new Set<View>(['security']);
+  const [hasConnections] = await Promise.all([startConnections(account), startSessions()]);
   return new Set<View>(['profile', 'security', 'sessions', ...(hasConnections ? (['connections'] as const) : [])]);
 }
 

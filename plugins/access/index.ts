@@ -46,7 +46,7 @@ declare module 'fastify' {
  */
 export const accessPlugin = plugin(
   async (app) => {
-    const { config, db, clock, accessTokens, stepUp, lastAccess } = app;
+    const { config, db, clock, accessTokens, stepUp, ownPassword, signInMethods, lastAccess } = app;
     const access = createAccess({ db, clock, accessTokens, gracePeriod: config.SESSION_REFRESH_GRACE_PERIOD });
     app.decorate('access', access);
     app.decorateRequest('principal', null);
@@ -91,10 +91,11 @@ export const accessPlugin = plugin(
         throw new ApiError('FORBIDDEN', { reason: 'Set up two-factor authentication first' });
       }
       if (rule === 'permission') request.caller = principal ?? (await access.anonymous(request.client));
-      const { needs, requiresSession, requiresFresh } = request.routeOptions.config;
+      const { needs, requiresSession, requiresFresh, refusesManagedUsers } = request.routeOptions.config;
       const caller = principal ?? request.caller;
       if (needs !== undefined && !(caller && meetsNeed(caller, needs))) throw new ApiError('FORBIDDEN');
       if (requiresSession) stepUp.requireSession(request.currentUser);
+      if (refusesManagedUsers) signInMethods.requireUnmanaged(await ownPassword.read(request.currentUser));
       if (requiresFresh) await stepUp.requireFresh(request.currentUser);
     });
 
@@ -104,7 +105,17 @@ export const accessPlugin = plugin(
   },
   {
     name: 'access',
-    dependencies: ['config', 'database', 'clock', 'tokens', 'cookie', 'client', 'step-up', 'last-access'],
+    dependencies: [
+      'config',
+      'database',
+      'clock',
+      'tokens',
+      'cookie',
+      'client',
+      'step-up',
+      'sign-in-methods',
+      'last-access',
+    ],
   },
 );
 

@@ -1,5 +1,6 @@
 import plugin from 'fastify-plugin';
 import type { Config } from '../../schemas/config.js';
+import { ApiError } from '../../schemas/errors.js';
 
 /**
  * The ways in which users can sign in. The configuration rules some of them out for everyone, and the provider of a managed user rules
@@ -10,12 +11,16 @@ import type { Config } from '../../schemas/config.js';
 export interface SignInMethods {
   /** Whether the user's provider determines their role (`ROLE_MAPPING`), so that it alone signs them in. */
   isManaged(user: ProviderUser): boolean;
+  /** For changes to how a user signs in. @throws {ApiError} FORBIDDEN for a managed user */
+  requireUnmanaged(user: ProviderUser): void;
   allowsPassword(user: ProviderUser): boolean;
   allowsPasskey(user: ProviderUser): boolean;
   /** Does not depend on the setting `email_login`. */
   allowsEmail(user: ProviderUser): boolean;
   /** @param provider one that is linked to the user */
   allowsProvider(user: ProviderUser, provider: string): boolean;
+  /** Whether an account at a provider that is linked to the user signs them in. Managed users sign in with the primary one only. */
+  allowsIdentity(user: ProviderUser, identity: { provider: string; isPrimary: boolean }): boolean;
 }
 
 interface ProviderUser {
@@ -39,9 +44,16 @@ export function createSignInMethods(
   const isManaged: SignInMethods['isManaged'] = ({ provider }) => managing.has(provider);
   return {
     isManaged,
+    requireUnmanaged: (user) => {
+      if (!isManaged(user)) return;
+      const reason =
+        'Your account is managed by the provider that you log in with, so you cannot change how you log in';
+      throw new ApiError('FORBIDDEN', { reason });
+    },
     allowsPassword: ({ provider }) => !config.AUTH_DISABLE_DEFAULT && provider === 'default',
     allowsPasskey: (user) => config.AUTH_PASSKEYS && !isManaged(user),
     allowsEmail: (user) => !isManaged(user),
+    allowsIdentity: (user, { provider, isPrimary }) => configured.has(provider) && (isPrimary || !isManaged(user)),
     allowsProvider: (user, provider) => configured.has(provider) && (!isManaged(user) || provider === user.provider),
   };
 }

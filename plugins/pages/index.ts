@@ -43,6 +43,7 @@ export const pagesPlugin = plugin(
             ...provider,
             session: inSession.has(provider.name),
             registers: registering.has(provider.name),
+            managed: app.signInMethods.isManaged({ provider: provider.name }),
           }));
         },
         passwordMinLength: config.PASSWORD_MIN_LENGTH,
@@ -51,7 +52,7 @@ export const pagesPlugin = plugin(
       }),
     );
   },
-  { name: 'pages', dependencies: ['config', 'database', 'locales'] },
+  { name: 'pages', dependencies: ['config', 'database', 'locales', 'sign-in-methods'] },
 );
 
 const folder = new URL('../../pages/templates/', import.meta.url);

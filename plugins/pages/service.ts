@@ -68,11 +68,14 @@ export interface Offers {
   passkeys: boolean;
 }
 
-/**
- * A provider with `session`: whether users can sign in with it on these pages, and `registers`: whether a first login creates an
- * account.
- */
-export type OfferedProvider = ListedProvider & { session: boolean; registers: boolean };
+export type OfferedProvider = ListedProvider & {
+  /** Whether users can sign in with it on these pages. */
+  session: boolean;
+  /** Whether a first login creates an account. */
+  registers: boolean;
+  /** Whether it manages its users, who then cannot sign in any other way. */
+  managed: boolean;
+};
 
 /** The features that the configuration and the current project settings enable. */
 interface OffersNow extends Offers {
@@ -166,9 +169,9 @@ export function createPages(deps: Dependencies): Pages {
       emailLogin: settings.email_login,
     };
     const theme = themeName(settings.project_color);
-    const providers = deps.providers().map(({ name: key, label = key, icon = key, session }) => {
+    const providers = deps.providers().map(({ name: key, label = key, icon = key, session, managed }) => {
       const known = [icon, key].find((wanted) => logos.has(wanted.toLowerCase()));
-      return { name: key, label, icon: known?.toLowerCase() ?? 'other', session };
+      return { name: key, label, icon: known?.toLowerCase() ?? 'other', session, managed };
     });
     const registering = new Set(
       deps

@@ -30,6 +30,7 @@ import type { Activity } from '../activity/service.js';
 import type { SecondFactor } from '../auth/second-factor/service.js';
 import type { Sessions } from '../auth/sessions/index.js';
 import type { IssuedSession, LoginChanges } from '../auth/sessions/issuing.js';
+import type { SignInMethods } from '../auth/sign-in-methods.js';
 import type { Clock } from '../platform/clock.js';
 import type { Client } from '../server/caller.js';
 import { endUnclaimedUsers } from '../users/end-unclaimed-users.js';
@@ -65,6 +66,7 @@ interface Dependencies {
   secondFactor: SecondFactor;
   activity: Pick<Activity, 'record'>;
   acceptsPasskeys: boolean;
+  signInMethods: Pick<SignInMethods, 'isManaged' | 'allowsIdentity'>;
   /** Called when the service does not apply a value from the provider; `what` is the reason that is logged. */
   onSkipped(what: string, user: string): void;
 }
@@ -74,7 +76,7 @@ const maxKept = 2_000;
 
 /** The users of one provider. They are looked up by their identifier at the provider, never by their address. */
 export function createAccounts(provider: ProviderConfig, deps: Dependencies): Accounts {
-  const { db, clock, sessions, secondFactor, activity, acceptsPasskeys, onSkipped } = deps;
+  const { db, clock, sessions, secondFactor, activity, acceptsPasskeys, signInMethods, onSkipped } = deps;
   const mappedRoles = new Set(provider.ROLE_MAPPING.map(([, role]) => role));
 
   const mappedRole = ({ groups }: Pick<Profile, 'groups'>): string | undefined =>
@@ -215,6 +217,12 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   const notActive = (holder: IdentityHolder | undefined) =>
     invalidCredentials(holder?.id, holder ? reasonOfStatus(holder.status) : 'unknown_user');
 
+  /** @throws {ApiError} INVALID_CREDENTIALS when the user is managed, and this is not the account that determines their role */
+  const requireAllowed = (holder: IdentityHolder): void => {
+    if (signInMethods.allowsIdentity(holder, { provider: provider.key, isPrimary: holder.isPrimary })) return;
+    throw invalidCredentials(holder.id, 'managed');
+  };
+
   const begin = async (
     tx: Executor,
     holder: IdentityHolder,
@@ -268,6 +276,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
         return await transact(db, async (tx) => {
           const known = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);
           const holder = known ?? (await register(tx, profile, identifier, client));
+          requireAllowed(holder);
           if (holder.tfaSecret !== null) return wait(profile, holder);
           await update(tx, profile, holder, client);
           return { issued: await begin(tx, holder, mode, client) };
@@ -280,6 +289,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     complete: async (pending, otp, mode, client) => {
       const holder = await findIdentityHolderById(db, provider.key, pending.identity);
       if (holder?.status !== 'active') throw notActive(holder);
+      requireAllowed(holder);
       await requireSafeDefaultRole();
       const code = await secondFactor.require(holder, otp, client);
       try {
@@ -309,11 +319,14 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       };
       const isLinked = await db.transaction(async (tx) => {
         // The row is locked before the session is read, so that nothing can end the session until the identity is written.
-        await lockRecipient(tx, to.user);
+        const user = await lockRecipient(tx, to.user);
         const principal = await findPrincipalBySession(tx, to.session);
         const stands =
           principal?.id === to.user &&
           principal.status === 'active' &&
+          // An administrator may have made the user a managed one since the start.
+          user !== undefined &&
+          !signInMethods.isManaged(user) &&
           principal.session.expires_at > clock().getTime();
         if (!stands) throw new ApiError('INVALID_CREDENTIALS');
         // The unique index is case-sensitive. If the provider ignores case, this finds identifiers with other capitalization.

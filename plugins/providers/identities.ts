@@ -21,8 +21,8 @@ export interface Identities {
   /**
    * Unlinks an account, with which the caller can then no longer log in, and ends the caller's other sessions. If it was the primary
    * account, another account replaces it. Without another account, the password or the passkeys do.
-   * @throws {ApiError} FORBIDDEN when the account is not linked to the caller; UNPROCESSABLE_CONTENT when the caller could not log
-   *   in without it, or when their role comes from this provider, because they would then keep the role permanently
+   * @throws {ApiError} FORBIDDEN when the account is not linked to the caller, or the caller is a managed user; UNPROCESSABLE_CONTENT
+   *   when the caller could not log in without it
    */
   unlink(caller: Principal, id: string): Promise<void>;
 }
@@ -43,16 +43,13 @@ export function createIdentities(deps: {
         const all = await listIdentities(tx, caller.userId);
         const unlinked = all.find((identity) => identity.id === id.toLowerCase());
         if (!ways || !unlinked) throw new ApiError('FORBIDDEN');
-        if (unlinked.primary && signInMethods.isManaged(unlinked)) {
-          throw new ApiError('UNPROCESSABLE_CONTENT', {
-            reason:
-              'Your role comes from this provider. Ask an administrator to move your account to another provider.',
-          });
-        }
+        signInMethods.requireUnmanaged(ways);
         const left = all.filter(
           (identity) => identity !== unlinked && signInMethods.allowsProvider(ways, identity.provider),
         );
-        const provider = unlinked.primary ? (left[0]?.provider ?? 'default') : ways.provider;
+        // A provider that determines the roles of its users must not begin to determine the role of this one.
+        const next = left.find((identity) => !signInMethods.isManaged(identity)) ?? null;
+        const provider = unlinked.primary ? (next?.provider ?? 'default') : ways.provider;
         const mayUsePassword = ways.hasPassword && signInMethods.allowsPassword({ provider });
         const mayUsePasskey = signInMethods.allowsPasskey({ provider }) && (await countPasskeys(tx, caller.userId)) > 0;
         if (left.length === 0 && !mayUsePassword && !mayUsePasskey) {
@@ -61,7 +58,7 @@ export function createIdentities(deps: {
           });
         }
         await deleteIdentity(tx, unlinked.id);
-        if (unlinked.primary) await setPrimaryIdentity(tx, caller.userId, left[0] ?? null);
+        if (unlinked.primary) await setPrimaryIdentity(tx, caller.userId, next);
         await deleteSessionsOf(tx, [caller.userId], caller.sessionId);
         const aside = { provider: unlinked.provider };
         await activity.record(tx, caller, [

@@ -48,6 +48,7 @@ export const providersPlugin = plugin(
           secondFactor,
           activity,
           acceptsPasskeys: config.AUTH_PASSKEYS,
+          signInMethods,
           onSkipped: (what, user) => app.log.warn({ provider: key, user }, `login through a provider: ${what}`),
         });
         return [key, { provider: createProvider(provider, clock, options), accounts }];

@@ -35,10 +35,11 @@ declare module 'fastify' {
 
 /** What a route requires of its callers, for its description. */
 function requirementsOf(config: FastifyContextConfig = {}): string[] {
-  const { access, needs, requiresSession, requiresFresh, isSelfService } = config;
+  const { access, needs, requiresSession, requiresFresh, refusesManagedUsers, isSelfService } = config;
   const forbidden = [
     ...(requiresSession ? ['if you use a static token'] : []),
     ...(isSelfService ? ['if the setting `self_service` is turned off and you are not an administrator'] : []),
+    ...(refusesManagedUsers ? ['if a provider determines your role (`ROLE_MAPPING`)'] : []),
   ];
   return [
     ...(access === 'permission' && typeof needs === 'object'

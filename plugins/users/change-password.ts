@@ -1,6 +1,7 @@
 import type { Executor } from '../../db/client.js';
 import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
 import { readOwnTexts } from '../../db/queries/mail/recipients.js';
+import { leaveProvider } from '../../db/queries/providers/identities.js';
 import { lockTwoFactorUser } from '../../db/queries/tfa/two-factor.js';
 import { writePassword } from '../../db/queries/users/users.js';
 import { invalidCredentials } from '../../schemas/errors.js';
@@ -8,14 +9,16 @@ import type { Activity } from '../activity/service.js';
 import type { PasswordRules } from '../auth/password-rules/service.js';
 import type { Passwords } from '../auth/passwords/service.js';
 import { requireLiveSession } from '../auth/sessions/live-session.js';
+import type { SignInMethods } from '../auth/sign-in-methods.js';
 import type { OwnPassword } from '../auth/step-up/own-password.js';
 import type { StepUp } from '../auth/step-up/service.js';
 import type { Principal } from '../server/caller.js';
 
 /**
- * Changes the caller's password and ends their other sessions.
+ * Changes the caller's password and ends their other sessions. Users of a provider can then sign in with the password; their account at
+ * the provider stays linked.
  * @param currentPassword can replace a fresh session, for users without two-factor authentication
- * @throws {ApiError} REAUTHENTICATION_REQUIRED, INVALID_CREDENTIALS, FAILED_VALIDATION, INVALID_PAYLOAD, REQUESTS_EXCEEDED,
+ * @throws {ApiError} FORBIDDEN for a managed user; REAUTHENTICATION_REQUIRED, INVALID_CREDENTIALS, FAILED_VALIDATION, INVALID_PAYLOAD, REQUESTS_EXCEEDED,
  *   SERVICE_UNAVAILABLE
  */
 export type ChangePassword = (
@@ -28,11 +31,12 @@ export function createChangePassword(deps: {
   db: Executor;
   stepUp: Pick<StepUp, 'requireProofForOwnRow'>;
   ownPassword: OwnPassword;
+  signInMethods: Pick<SignInMethods, 'requireUnmanaged'>;
   passwords: Pick<Passwords, 'hash'>;
   passwordRules: Pick<PasswordRules, 'check'>;
   activity: Pick<Activity, 'record'>;
 }): ChangePassword {
-  const { db, stepUp, ownPassword, passwords, passwordRules, activity } = deps;
+  const { db, stepUp, ownPassword, signInMethods, passwords, passwordRules, activity } = deps;
 
   return async (caller, password, currentPassword) => {
     const { userId } = caller;
@@ -47,10 +51,13 @@ export function createChangePassword(deps: {
       const isSame = currentPassword === undefined || current?.password === former.password;
       if (!current || !isSame) throw invalidCredentials(userId, 'user_changed');
       await requireLiveSession(tx, caller);
+      signInMethods.requireUnmanaged(current);
       await writePassword(tx, userId, hash);
+      // Otherwise the user could not sign in with the password.
+      const left = await leaveProvider(tx, userId);
       await deleteSessionsOf(tx, [userId], caller.sessionId);
       await activity.record(tx, caller, [
-        { action: 'password_change', collection: 'users', item: userId, changed: ['password'] },
+        { action: 'password_change', collection: 'users', item: userId, changed: ['password', ...left] },
       ]);
     });
   };

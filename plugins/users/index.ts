@@ -23,6 +23,7 @@ declare module 'fastify' {
 export const usersPlugin = plugin(
   async (app) => {
     const { config, db, clock, lockouts, items, stepUp, ownPassword, passwords, passwordRules, activity } = app;
+    const { signInMethods } = app;
     app.decorate('users', createUsers({ db, items }));
     app.writeRules.users = createUserWriteRules({
       db,
@@ -31,6 +32,7 @@ export const usersPlugin = plugin(
       clock,
       stepUp,
       ownPassword,
+      signInMethods,
       // The plugin that provides `app.emailChanges` is registered later.
       emailChanges: config.EMAIL_CHANGE_CONFIRMATION
         ? {
@@ -41,7 +43,7 @@ export const usersPlugin = plugin(
     });
     app.decorate(
       'changePassword',
-      createChangePassword({ db, stepUp, ownPassword, passwords, passwordRules, activity }),
+      createChangePassword({ db, stepUp, ownPassword, signInMethods, passwords, passwordRules, activity }),
     );
     app.decorate('disableTwoFactor', createDisableTwoFactor({ db, clock, stepUp, activity }));
     app.decorate('unlockUser', createUnlockUser({ db, clock, stepUp, lockouts, activity }));
@@ -56,6 +58,7 @@ export const usersPlugin = plugin(
       'scheduler',
       'items',
       'step-up',
+      'sign-in-methods',
       'password-checks',
       'passwords',
       'password-rules',

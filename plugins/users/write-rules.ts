@@ -4,9 +4,10 @@ import { deleteEmailChanges } from '../../db/queries/auth/email-changes.js';
 import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
 import { type Columns, type Key, rowsWithValues } from '../../db/queries/items/writes.js';
 import { readAccountStates, readOwnTexts } from '../../db/queries/mail/recipients.js';
-import { syncPrimaryIdentities } from '../../db/queries/providers/identities.js';
+import { leaveProvider, syncPrimaryIdentities } from '../../db/queries/providers/identities.js';
 import { deleteRegistrations, deleteSettledRegistrations } from '../../db/queries/registration/registrations.js';
 import { deleteUnclaimedUsers } from '../../db/queries/registration/unclaimed-users.js';
+import { lockTwoFactorUser } from '../../db/queries/tfa/two-factor.js';
 import { collections } from '../../db/query-language/collections.js';
 import { maxEmailLength, storedEmail, uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
@@ -15,6 +16,7 @@ import { grantsAccountAccess, requireNoAdministrator, requireRightsOverUsers } f
 import type { PasswordRules } from '../auth/password-rules/service.js';
 import type { Passwords } from '../auth/passwords/service.js';
 import { requireLiveSession } from '../auth/sessions/live-session.js';
+import type { SignInMethods } from '../auth/sign-in-methods.js';
 import type { OwnPassword } from '../auth/step-up/own-password.js';
 import type { StepUp } from '../auth/step-up/service.js';
 import { invalidPayload, type SpecialFields } from '../items/payload.js';
@@ -97,10 +99,11 @@ export function createUserWriteRules(deps: {
   clock: Clock;
   stepUp: Pick<StepUp, 'isStale' | 'requireProofForOwnRow' | 'requireFreshAdministrator'>;
   ownPassword: OwnPassword;
+  signInMethods: Pick<SignInMethods, 'requireUnmanaged'>;
   /** Changes of the caller's own address, which must be confirmed by email. Null: a new address takes effect immediately. */
   emailChanges: Pick<EmailChanges, 'start' | 'pendingEmailOf'> | null;
 }): WriteRules {
-  const { db, passwords, passwordRules, clock, stepUp, ownPassword, emailChanges } = deps;
+  const { db, passwords, passwordRules, clock, stepUp, ownPassword, signInMethods, emailChanges } = deps;
   /** Whether the only credential in the changes is the address that the caller already has: clients may send whole items. */
   const keepsOwnAddress = async (caller: Caller, own: readonly Change[]): Promise<boolean> => {
     const onlyAddress = own.every(({ payload: { columns } }) =>
@@ -123,6 +126,14 @@ export function createUserWriteRules(deps: {
     keys.length === 1 &&
     keys[0] === caller.userId;
 
+  /** Users who set their own password can sign in with it, whichever operation they use. */
+  const applyOwnPassword = async (tx: Executor, user: string, { input, payload }: Change): Promise<void> => {
+    if (typeof input.password !== 'string' || changesIdentity(payload.columns)) return;
+    const current = await lockTwoFactorUser(tx, user);
+    if (current) signInMethods.requireUnmanaged(current);
+    await leaveProvider(tx, user);
+  };
+
   return {
     special,
     // Applications may trust auth_data and last_access.
@@ -136,6 +147,7 @@ export function createUserWriteRules(deps: {
     requireProof: async (caller, changes, currentPassword) => {
       const suspects = changes.filter(({ payload }) => writesCredentials(caller, payload.columns));
       const own = suspects.filter(({ keys }) => keys.some((key) => key === caller.userId));
+      if (own.some(setsPasswordOrToken)) signInMethods.requireUnmanaged(await ownPassword.read(caller));
       if (own.length > 0 && !(await keepsOwnAddress(caller, own))) {
         await stepUp.requireProofForOwnRow(caller, currentPassword);
       } else if (currentPassword !== undefined) {
@@ -205,6 +217,8 @@ export function createUserWriteRules(deps: {
       if (action === 'update' && withNewEmail.length > 0) await deleteEmailChanges(tx, withNewEmail.map(String));
       if (action === 'update') await endRegistrations(tx, changes);
       const moved = changes.filter(({ payload }) => changesIdentity(payload.columns)).flatMap(({ keys }) => keys);
+      const own = changes.find(({ keys }) => keys.some((key) => key === caller.userId));
+      if (action === 'update' && own && caller.userId !== null) await applyOwnPassword(tx, caller.userId, own);
       if (moved.length > 0) await syncPrimaryIdentities(tx, moved, action, clock());
     },
     added: async (caller, updates) => {
@@ -228,6 +242,9 @@ const credentialColumns = ['password', 'email', 'token_hash', 'provider', 'exter
 /** Whether a change writes credentials. If the caller is not an administrator, `checkLimits` rejects provider columns. */
 const writesCredentials = ({ admin }: Caller, columns: Columns) =>
   credentialColumns.some((column) => columns[column] !== undefined && (admin || !changesIdentity({ [column]: true })));
+
+const setsPasswordOrToken = ({ payload: { columns } }: Change): boolean =>
+  (columns.password ?? null) !== null || (columns.token_hash ?? null) !== null;
 
 const isPrincipal = (caller: Caller): caller is Principal => caller.userId !== null;
 

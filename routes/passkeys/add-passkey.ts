@@ -9,6 +9,7 @@ export function addPasskey(app: App): void {
       config: {
         access: 'authenticated',
         requiresFresh: true,
+        refusesManagedUsers: true,
         beforeTfa: true,
         isSelfService: true,
         recordedAs: ['passkey_add', 'passkeys'],

@@ -9,6 +9,7 @@ export function startPasskeyRegistration(app: App): void {
       config: {
         access: 'authenticated',
         requiresFresh: true,
+        refusesManagedUsers: true,
         beforeTfa: true,
         isSelfService: true,
         notRecorded: 'Changes nothing until the passkey is added, which is recorded.',

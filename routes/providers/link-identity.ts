@@ -11,6 +11,7 @@ export function linkIdentity(app: App): void {
       config: {
         access: 'authenticated',
         requiresFresh: true,
+        refusesManagedUsers: true,
         timeoutMs: providerTimeoutMs,
         notRecorded: 'Changes nothing until the user returns from the provider; then the linked account is recorded.',
       },

@@ -7,13 +7,18 @@ export function unlinkIdentity(app: App): void {
   app.delete(
     '/me/identities/:id',
     {
-      config: { access: 'authenticated', requiresFresh: true, recordedAs: ['identity_unlink', 'identities'] },
+      config: {
+        access: 'authenticated',
+        requiresFresh: true,
+        refusesManagedUsers: true,
+        recordedAs: ['identity_unlink', 'identities'],
+      },
       schema: {
         operationId: 'unlinkIdentity',
         tags: ['Providers'],
         summary: 'Unlink a provider account',
         description:
-          'Unlinks a provider account, so that you can no longer log in with it, and ends your other sessions. Fails with `UNPROCESSABLE_CONTENT` if it is your only way to log in, or if your role comes from the provider.',
+          'Unlinks a provider account, so that you can no longer log in with it, and ends your other sessions. Fails with `UNPROCESSABLE_CONTENT` if it is your only way to log in.',
         params: Type.Object({ id: Uuid('The ID of the linked account.') }),
         response: {
           204: noContent('The provider account has been unlinked.'),

@@ -6,13 +6,18 @@ export function changeMyPassword(app: App): void {
   app.post(
     '/me/password',
     {
-      config: { access: 'authenticated', requiresSession: true, recordedAs: ['password_change', 'users'] },
+      config: {
+        access: 'authenticated',
+        requiresSession: true,
+        refusesManagedUsers: true,
+        recordedAs: ['password_change', 'users'],
+      },
       schema: {
         operationId: 'changeMyPassword',
         tags: ['Users'],
         summary: 'Change your password',
         description:
-          'Changes your password and ends your other sessions. Requires a fresh session or, if you do not use two-factor authentication, `current_password`. Requires no permission. A wrong `current_password` counts as a failed login attempt.',
+          'Changes your password and ends your other sessions. Requires a fresh session or, if you do not use two-factor authentication, `current_password`. Requires no permission. If you log in through a provider, you can then also log in with the password. A wrong `current_password` counts as a failed login attempt.',
         body: ChangeMyPasswordBody,
         response: {
           204: noContent('The password has been changed.'),

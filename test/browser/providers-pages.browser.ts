@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import {
   accessibilityViolations,
@@ -13,7 +14,7 @@ import {
   waitForOwnAccount,
 } from '../helpers/browser.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { administrator, createUser, type User, variables } from '../helpers/people.js';
+import { administrator, asAdministrator, createUser, type User, variables } from '../helpers/people.js';
 import { createHome, freePort, startService } from '../helpers/service.js';
 import { currentCode, previousCode } from '../helpers/totp.js';
 import { json, status } from '../helpers/web-server.js';
@@ -30,7 +31,7 @@ const settings = {
   PUBLIC_URL: publicUrl,
   AUTH_PROVIDERS: 'forum,work',
   ...provider.variables('forum', { LABEL: 'Forum', ALLOW_PUBLIC_REGISTRATION: 'true' }),
-  ...provider.variables('work', { LABEL: 'Work ID' }),
+  ...provider.variables('work', { LABEL: 'Work ID', ROLE_MAPPING: JSON.stringify({ staff: randomUUID() }) }),
 };
 const service = await startService(home, settings);
 const browser = await startBrowser(t);
@@ -320,10 +321,7 @@ t.test('the only way to sign in cannot be unlinked', async (t) => {
   await openSection(person, 'connections');
   await button(person, 'Disconnect Forum').click();
   await confirmed(person);
-  t.equal(
-    await person.said('alert'),
-    'You cannot disconnect this account, because it is your only way to sign in or determines your role.',
-  );
+  t.equal(await person.said('alert'), 'You cannot disconnect this account, because it is your only way to sign in.');
   await page.keyboard.press('Escape');
   t.equal(await focused(person), 'connected-0-act');
   person.complaints();
@@ -337,6 +335,30 @@ t.test('the only way to sign in cannot be unlinked', async (t) => {
   await says(person, 'The account is disconnected.');
   t.equal(await connected(person).count(), 1);
   await button(person, 'Disconnect Work ID').waitFor();
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('the account page offers a managed user nothing that the provider rules out', async (t) => {
+  const email = newcomer();
+  const call = await asAdministrator(service);
+  await call('POST', '/users', { email, provider: 'work', external_identifier: String(people) });
+  const person = await someone(phone);
+  await person.open('/account/login');
+  await link(person, 'Continue with Work ID').click();
+  await waitForOwnAccount(person);
+  for (const view of ['connections', 'security']) {
+    await person.open(`/account/${view}`);
+    await waitForOwnAccount(person);
+    const note = person.page.locator(`[data-panel=${view}] [data-managed]`);
+    await note.waitFor();
+    t.match(await note.textContent(), 'You sign in only with Work ID, which manages your account.');
+    t.equal(await isTooWide(person), false, view);
+    t.strictSame(await accessibilityViolations(person), [], view);
+    await saveScreenshot(person, `managed-${view}`);
+    for (const name of [/^Connect/, /^Disconnect/, /^Add a passkey/, /^Change Password/]) {
+      t.equal(await person.page.getByRole('button', { name }).filter({ visible: true }).count(), 0, `${view}: ${name}`);
+    }
+  }
   t.strictSame(person.complaints(), []);
 });
 

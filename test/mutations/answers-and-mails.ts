@@ -381,8 +381,8 @@ export const answersAndMails: readonly Mutation[] = [
     edits: [
       {
         in: 'isConfirmed',
-        find: 'startEmailChange !== null &&',
-        replace: 'startEmailChange === null &&',
+        find: 'emailChanges !== null &&',
+        replace: 'emailChanges === null &&',
       },
     ],
     tests: ['test/users/email-change.test.ts'],

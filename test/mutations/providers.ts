@@ -203,9 +203,9 @@ export const providers: readonly Mutation[] = [
     fault: 'a verified address is required only at the first login',
     edits: [
       {
-        find: 'requireVerifiedEmail(profile);\n      try {\n        return await transact(db, async (tx) => {\n          const known = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);',
+        find: 'requireVerifiedEmail(profile);\n      await requireSafeDefaultRole();\n      try {\n        return await transact(db, async (tx) => {\n          const known = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);',
         replace:
-          'try {\nreturn await transact(db, async (tx) => {\nconst known = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);\nif (!known) requireVerifiedEmail(profile);',
+          'await requireSafeDefaultRole();\ntry {\nreturn await transact(db, async (tx) => {\nconst known = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);\nif (!known) requireVerifiedEmail(profile);',
       },
     ],
     tests: ['test/providers/unverified-addresses.test.ts'],
@@ -264,5 +264,61 @@ export const providers: readonly Mutation[] = [
       },
     ],
     tests: ['test/auth/sessions/ended-meanwhile.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a passkey outlives the decision of the provider that manages the user',
+    edits: [
+      {
+        find: 'if (!found || !assertion || !signInMethods.allowsPasskey(found.holder))',
+        replace: 'if (!found || !assertion)',
+      },
+    ],
+    tests: ['test/providers/managed-users.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'managed users add passkeys, set passwords, and link or unlink accounts',
+    edits: [
+      {
+        find: 'if (refusesManagedUsers) signInMethods.requireUnmanaged(await ownPassword.read(request.currentUser));',
+        replace: '',
+      },
+    ],
+    tests: ['test/providers/managed-users.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'managed users set a static token or password with an update',
+    edits: [
+      {
+        find: 'if (own.some(setsPasswordOrToken)) signInMethods.requireUnmanaged(await ownPassword.read(caller));',
+        replace: '',
+      },
+    ],
+    tests: ['test/providers/managed-users.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'another linked account signs in a managed user',
+    edits: [{ find: '(isPrimary || !isManaged(user))', replace: "(isPrimary || provider !== '')" }],
+    tests: ['test/providers/managed-users.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'users of a provider set a password that does not sign them in',
+    edits: [{ find: 'const left = await leaveProvider(tx, userId);', replace: 'const left: string[] = [];' }],
+    tests: ['test/providers/managed-users.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'unlinking an account makes the user a managed one',
+    edits: [
+      {
+        find: 'const next = left.find((identity) => !signInMethods.isManaged(identity)) ?? null;',
+        replace: 'const next = left[0] ?? null;',
+      },
+    ],
+    tests: ['test/providers/managed-users.test.ts'],
   },
 ];

@@ -130,7 +130,7 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'users who may invite can repeat the invitation of a user with more rights',
     edits: [
       {
-        find: 'if (!caller.admin) await requireRightsOverUsers(tx, caller, new Set(pending.map(({ id }) => id)), clock());',
+        find: 'if (!caller.admin) await requireRightsOverUsers(tx, caller, new Set(keys), clock());',
         replace: '',
       },
     ],
@@ -247,5 +247,25 @@ export const queriesAndRights: readonly Mutation[] = [
       },
     ],
     tests: ['test/access/escalation.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'everyone who registers through a provider becomes an administrator when the default role does',
+    edits: [{ find: 'openRoles: config.PROVIDERS.flatMap(openRoles)', replace: 'openRoles: []' }],
+    tests: ['test/access/public-rights.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'everyone who registers through a provider is an administrator if the default role already is one',
+    edits: [
+      { find: 'if (!(await leadToAdminAccess(db, openRoles(provider)))) return;', replace: 'if (provider) return;' },
+    ],
+    tests: ['test/providers/settings.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an administrator who has only a passkey does not count as one',
+    edits: [{ find: '${acceptsPasskeys}::boolean and exists', replace: 'false and exists' }],
+    tests: ['test/access/last-administrator.test.ts'],
   },
 ];

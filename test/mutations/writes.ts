@@ -301,4 +301,15 @@ export const writes: readonly Mutation[] = [
     ],
     tests: ['test/users/update.test.ts'],
   },
+  {
+    ids: [],
+    fault: 'an update of several users does not return the address that waits for confirmation',
+    edits: [
+      {
+        find: 'return readUpdated(caller, name, updates, query);',
+        replace: 'return readResponse(caller, name, [...new Set(updates.flatMap((update) => update.keys))], query);',
+      },
+    ],
+    tests: ['test/users/email-change.test.ts'],
+  },
 ];

@@ -63,34 +63,6 @@ t.test('ROLE_MAPPING does not remove the role of the last administrator', async 
   }
 });
 
-t.test('users cannot unlink the provider whose ROLE_MAPPING gives them their role', async (t) => {
-  const publicUrl = 'http://gatehouse.example.com';
-  const chief = '7a3b0c1e-8f51-4f2b-9f52-0a4a8a6d3c21';
-  const testApp = await startTestApp(t, {
-    PUBLIC_URL: publicUrl,
-    AUTH_PROVIDERS: 'issuer,own',
-    ...issuer.variables('issuer', { ROLE_MAPPING: JSON.stringify({ chiefs: chief }) }),
-    ...issuer.variables('own'),
-  });
-  const { app, request } = testApp;
-  await app.db.insert(roles).values({ id: chief, name: 'Chief' });
-  const { sub } = issuer.useNewUser({ groups: ['chiefs'] });
-  const visitor = createVisitor(testApp, publicUrl);
-  await completeLogin(visitor, 'issuer', {}, followRedirect);
-  await completeLogin(visitor, 'own', { link: true }, followRedirect);
-  const list = async () => (await visitor.visit('/users/me/identities')).json().data;
-  const [primary, linked, ...more] = await list();
-  t.match([primary, linked, more], [{ provider: 'issuer' }, { provider: 'own' }, []]);
-  const unlink = async (id: string) => {
-    const url = `/users/me/identities/${id}`;
-    return request({ method: 'DELETE', url, headers: { cookie: await visitor.cookies(url) } });
-  };
-  refused(t, await unlink(primary.id), 'UNPROCESSABLE_CONTENT', 'the provider that gives the role');
-  t.equal((await list()).length, 2);
-  t.equal((await userBehind(app, 'issuer', sub))?.user.role, chief);
-  t.equal((await unlink(linked.id)).statusCode, 204, 'the other provider');
-});
-
 t.test('no login works while everyone who registers through the provider would become an administrator', async (t) => {
   const publicUrl = 'http://gatehouse.example.com';
   const role = '7a3b0c1e-8f51-4f2b-9f52-0a4a8a6d3c31';

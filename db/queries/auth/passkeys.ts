@@ -11,6 +11,7 @@ export type StoredPasskey = Pick<Row, 'id' | 'user' | 'credentialId' | 'publicKe
 export interface PasskeyHolder {
   id: string;
   status: string;
+  provider: string;
   tfaSecret: string | null;
   tfaLastStep: number | null;
 }
@@ -30,7 +31,13 @@ export async function findPasskey(
         counter: passkeys.counter,
         isBackupEligible: passkeys.isBackupEligible,
       },
-      holder: { id: users.id, status: users.status, tfaSecret: users.tfaSecret, tfaLastStep: users.tfaLastStep },
+      holder: {
+        id: users.id,
+        status: users.status,
+        provider: users.provider,
+        tfaSecret: users.tfaSecret,
+        tfaLastStep: users.tfaLastStep,
+      },
     })
     .from(passkeys)
     .innerJoin(users, eq(users.id, passkeys.user))

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gte, type SQL, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, gte, ne, type SQL, sql } from 'drizzle-orm';
 import { isAmong } from '../../among.js';
 import type { Executor } from '../../client.js';
 import { inLowerCase } from '../../lower-case.js';
@@ -11,6 +11,8 @@ export interface IdentityHolder {
   isPrimary: boolean;
   id: string;
   status: string;
+  /** The provider of the user’s primary account, or `default`. */
+  provider: string;
   email: string | null;
   emailVerifiedAt: Date | null;
   firstName: string | null;
@@ -25,6 +27,7 @@ const holder = {
   isPrimary: identities.isPrimary,
   id: users.id,
   status: users.status,
+  provider: users.provider,
   email: users.email,
   emailVerifiedAt: users.emailVerifiedAt,
   firstName: users.firstName,
@@ -204,6 +207,22 @@ export async function setPrimaryIdentity(
 }
 
 /**
+ * Turns a user of a provider into a user of this service, who signs in with a password. Their account at the provider stays linked. The
+ * data that the provider supplied about the user is deleted.
+ * @returns the changed fields; none if the user was not a user of a provider
+ */
+export async function leaveProvider(tx: Executor, user: string): Promise<string[]> {
+  const left = await tx
+    .update(users)
+    .set({ provider: 'default', externalIdentifier: null, authData: null })
+    .where(and(eq(users.id, user), ne(users.provider, 'default')))
+    .returning({ id: users.id });
+  if (left.length === 0) return [];
+  await tx.update(identities).set({ isPrimary: false }).where(eq(identities.user, user));
+  return ['provider', 'external_identifier', 'auth_data'];
+}
+
+/**
  * Updates the primary accounts of these users to match their current `provider` and `external_identifier`.
  * @param action users who have just been created have no primary account yet
  */
@@ -216,7 +235,9 @@ export async function syncPrimaryIdentities(
   const named = keys.map(String);
   if (action === 'update') {
     await tx.execute(
-      sql`delete from ${identities} where ${identities.isPrimary} and ${isAmong(identities.user, named)}`,
+      // A linked account that becomes the primary one is replaced.
+      sql`delete from ${identities} i using ${users} u where u.id = i."user" and ${isAmong(sql`u.id`, named)}
+        and (i.is_primary or (i.provider = u.provider and i.identifier = u.external_identifier))`,
     );
   }
   await tx.execute(sql`

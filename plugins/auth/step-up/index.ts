@@ -15,6 +15,8 @@ declare module 'fastify' {
     requiresSession?: boolean;
     /** Like `requiresSession`, but the session must also be fresh. Otherwise, the error is REAUTHENTICATION_REQUIRED. */
     requiresFresh?: boolean;
+    /** The route changes how the caller signs in, which managed users cannot: they get FORBIDDEN. */
+    refusesManagedUsers?: boolean;
   }
 }
 

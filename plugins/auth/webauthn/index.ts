@@ -16,13 +16,13 @@ declare module 'fastify' {
 /** `app.webauthn`: the ceremonies of WebAuthn. `app.passkeyProofs`: checks and uses signatures with passkeys. */
 export const webauthnPlugin = plugin(
   async (app) => {
-    const { config, db, clock, activity } = app;
+    const { config, db, clock, activity, signInMethods } = app;
     const { WEBAUTHN_RP_ID: rpId } = config;
     const origins = [...new Set([new URL(config.PUBLIC_URL).origin, ...config.WEBAUTHN_ORIGINS])];
     const challenges = createChallenges(keysFor(config, 'passkey-challenge'), clock);
     const webauthn = createWebAuthn({ challenges, rpId, origins });
     app.decorate('webauthn', webauthn);
-    app.decorate('passkeyProofs', createPasskeyProofs({ db, clock, activity, webauthn }));
+    app.decorate('passkeyProofs', createPasskeyProofs({ db, clock, activity, webauthn, signInMethods }));
 
     // The origins of apps are not related origins: browsers accept only web origins in the list.
     const pages = origins.filter((origin) => /^https?:/.test(origin));
@@ -32,5 +32,5 @@ export const webauthnPlugin = plugin(
     };
     app.decorate('relatedOrigins', pages.some(isOutside) ? pages : null);
   },
-  { name: 'webauthn', dependencies: ['config', 'database', 'clock', 'activity'] },
+  { name: 'webauthn', dependencies: ['config', 'database', 'clock', 'activity', 'sign-in-methods'] },
 );

@@ -5,6 +5,7 @@ import type { PasskeyCredential } from '../../../schemas/passkeys.js';
 import type { Activity } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Origin } from '../../server/caller.js';
+import type { SignInMethods } from '../sign-in-methods.js';
 import type { Assertion, WebAuthn } from './service.js';
 
 /** A valid, unused signature with a passkey. */
@@ -18,7 +19,8 @@ export interface PasskeyProof extends Assertion {
 export interface PasskeyProofs {
   /**
    * Checks the response of a browser. The work is the same whether or not the passkey exists.
-   * @returns `holder`: the user of the passkey, whatever their status; `proof`: undefined if the response is not valid
+   * @returns `holder`: the user of the passkey, whatever their status; `proof`: undefined if the response is not valid, or
+   *   the user cannot sign in with a passkey
    */
   check(credential: PasskeyCredential): Promise<{ holder: PasskeyHolder | undefined; proof: PasskeyProof | undefined }>;
   /**
@@ -38,13 +40,15 @@ export function createPasskeyProofs(deps: {
   clock: Clock;
   activity: Pick<Activity, 'record'>;
   webauthn: Pick<WebAuthn, 'verifyAssertion'>;
+  signInMethods: Pick<SignInMethods, 'allowsPasskey'>;
 }): PasskeyProofs {
-  const { db, clock, activity, webauthn } = deps;
+  const { db, clock, activity, webauthn, signInMethods } = deps;
   return {
     check: async (credential) => {
       const found = await findPasskey(db, credential.id);
       const assertion = await webauthn.verifyAssertion(credential, found?.passkey);
-      if (!found || !assertion) return { holder: found?.holder, proof: undefined };
+      if (!found || !assertion || !signInMethods.allowsPasskey(found.holder))
+        return { holder: found?.holder, proof: undefined };
       const hasBecomeSynchronized = assertion.isBackupEligible && !found.passkey.isBackupEligible;
       const proof = { ...assertion, passkey: found.passkey.id, hasBecomeSynchronized };
       return { holder: found.holder, proof };

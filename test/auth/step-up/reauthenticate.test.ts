@@ -181,7 +181,7 @@ t.test('wrong passwords and codes are counted together with those at login', asy
 t.test('without a limit on wrong logins, wrong passwords in a session still lock further guesses there', async (t) => {
   const unlimited = await startTestApp(t);
   await unlimited.app.db.update(settings).set({ authLoginAttempts: null });
-  const ownPassword = { collection: 'users', action: 'update', fields: ['password'] } as const;
+  const ownPassword = { collection: 'users', action: 'update' as const, fields: ['password'] };
   const account = await createUser(unlimited.app, { policies: [await policyWith(unlimited.app, [ownPassword])] });
   const { headers } = await logIn(unlimited, 'json', account);
   const guesses = [
