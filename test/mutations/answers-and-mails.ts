@@ -148,9 +148,8 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'email addresses are compared without their accents',
     edits: [
       {
-        find: 'const hasAddress = (email: string) => eq(inLowerCase(users.email), email.toLowerCase());',
-        replace:
-          "const hasAddress = (email: string) => eq(inLowerCase(users.email), email.normalize('NFKD').replace(/\\p{M}/gu, '').toLowerCase());",
+        find: '[...new Set([email, storedEmail(email) ?? email])].map(foldCase)',
+        replace: "[email.normalize('NFKD').replace(/\\p{M}/gu, '')].map(foldCase)",
       },
     ],
     tests: ['test/mail/addresses.test.ts'],

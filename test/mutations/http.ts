@@ -161,9 +161,8 @@ export const http: readonly Mutation[] = [
     fault: 'only the first 72 bytes of a password are hashed',
     edits: [
       {
-        find: '? hashSync(password, parameters) : matches(stored, password),',
-        replace:
-          '? hashSync(Buffer.from(password).subarray(0, 72).toString(), parameters) : matches(stored, Buffer.from(password).subarray(0, 72).toString()),',
+        find: "const normalized = (password: string): string => password.normalize('NFC');",
+        replace: 'const normalized = (password: string): string => Buffer.from(password).subarray(0, 72).toString();',
       },
     ],
     tests: ['test/auth/passwords/rules.test.ts'],

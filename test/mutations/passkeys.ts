@@ -7,8 +7,8 @@ export const passkeys: readonly Mutation[] = [
     fault: 'a challenge of a passkey can be used several times',
     edits: [
       {
-        find: '(await spendState(tx, challenge.id, challenge.expiresAt)) &&',
-        replace: '((await spendState(tx, challenge.id, challenge.expiresAt)) || true) &&',
+        find: 'if (!(await spendState(tx, challenge.id, challenge.expiresAt))) return false;',
+        replace: 'await spendState(tx, challenge.id, challenge.expiresAt);',
       },
     ],
     tests: ['test/passkeys/login.test.ts'],

@@ -222,7 +222,7 @@ export const singleUse: readonly Mutation[] = [
     fault: 'each spelling of an email address has its own counter',
     edits: [
       {
-        find: "email.normalize('NFKC').trim().toLowerCase()",
+        find: "(storedEmail(email) ?? email.normalize('NFKC')).trim().toLowerCase()",
         replace: 'email',
       },
     ],
