@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eq, sql } from 'drizzle-orm';
 import t from 'tap';
+import { inLowerCase } from '../../db/lower-case.js';
 import { deleteExpiredRegistrations } from '../../db/queries/registration/registrations.js';
 import { activity, registrations, settings, userPolicies, users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
@@ -47,7 +48,7 @@ const found = async (email: string) =>
     await app.db
       .select()
       .from(users)
-      .where(eq(sql`lower(${users.email})`, email.toLowerCase()))
+      .where(eq(inLowerCase(users.email), email.toLowerCase()))
   )[0];
 const verify = (token: string) => get(`/users/register/verify-email?token=${token}`);
 const patch = (url: string, payload: object, headers: Record<string, string>) =>
@@ -268,12 +269,15 @@ t.test('a registration that is committed during a request does not make the requ
   for (const [way, take] of Object.entries(ways)) {
     const email = newAddress();
     let commit = () => {};
-    const isBlocked = new Promise<void>((resolve) => {
-      commit = resolve;
-    });
-    const registered = app.db.transaction(async (tx) => {
-      await tx.insert(users).values({ email, status: 'unverified', isFromRegistration: true });
-      await isBlocked;
+    let registered: Promise<void> | undefined;
+    await new Promise<void>((resolve) => {
+      registered = app.db.transaction(async (tx) => {
+        await tx.insert(users).values({ email, status: 'unverified', isFromRegistration: true });
+        resolve();
+        await new Promise<void>((end) => {
+          commit = end;
+        });
+      });
     });
     let isOver = false;
     const taken = take(email).finally(() => {
