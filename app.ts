@@ -50,6 +50,7 @@ import { referencePlugin } from './plugins/server/reference.js';
 import { parseQueryString, requestParsingPlugin, unknownRoutesPlugin } from './plugins/server/request-parsing.js';
 import { requestTimeoutPlugin } from './plugins/server/request-timeout.js';
 import { routeRulesPlugin } from './plugins/server/route-rules.js';
+import { staticFilesPlugin } from './plugins/server/static-files.js';
 import { swaggerPlugin } from './plugins/server/swagger.js';
 import { tracingPlugin } from './plugins/server/tracing/index.js';
 import { startTracing } from './plugins/server/tracing/service.js';
@@ -137,6 +138,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(localesPlugin);
     await app.register(outagesPlugin);
     await app.register(errorsPlugin);
+    await app.register(staticFilesPlugin);
     // Before any plugin that can reject a request: error responses need these headers, too.
     await app.register(headersPlugin);
     await app.register(httpErrorsPlugin);
@@ -188,7 +190,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(pagesPlugin);
     await app.register(routeRulesPlugin);
     await app.register(swaggerPlugin, { version });
-    await app.register(referencePlugin, { version });
+    await app.register(referencePlugin);
     await app.register(routes);
     return app;
   } catch (error) {

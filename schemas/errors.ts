@@ -118,6 +118,7 @@ const outages = {
   database_io_error: ['database', 'The database cannot read or store data at the moment.'],
   request_timeout: ['gatehouse', 'The request took too long.'],
   password_queue_full: ['passwords', 'Too many passwords are waiting to be processed.'],
+  export_queue_full: ['exports', 'Too many exports are waiting to be processed.'],
   provider_failed: [null, 'The provider did not respond as expected.'],
   provider_busy: [null, 'The provider cannot process logins at the moment.'],
 } as const satisfies Record<string, readonly [service: string | null, reason: string]>;

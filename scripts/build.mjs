@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, s
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runInNewContext } from 'node:vm';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -101,7 +102,8 @@ const { outputFiles: browserFiles } = await build({
   write: false,
 });
 browserFiles.push({ path: join(outdir, 'pages/reference/scalar.js'), contents: Buffer.from(readReferenceScript()) });
-for (const { path, contents } of [...outputFiles, ...browserFiles]) writeIfChanged(path, contents);
+for (const { path, contents } of outputFiles) writeIfChanged(path, contents);
+for (const { path, contents } of browserFiles) writeWithCompressed(path, contents);
 for (const { path, text } of serviceFiles)
   writeIfChanged(path, Buffer.from(path.endsWith('.js') ? inAscii(text) : text));
 const states = [...tools, ...sourceNames].map((name) => [name, stateOf(name)]);
@@ -164,13 +166,28 @@ function inAscii(text) {
   return text.replaceAll(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Leaves unchanged files alone and replaces the others atomically: another service may be starting from this folder right now. */
+/** Leaves unchanged files alone. */
 function writeIfChanged(path, contents) {
-  if (existsSync(path) && readFileSync(path).equals(contents)) return;
+  if (!existsSync(path) || !readFileSync(path).equals(contents)) replaceFile(path, contents);
+}
+
+/** Replaces a file atomically: another service may be starting from this folder right now. */
+function replaceFile(path, contents) {
   mkdirSync(dirname(path), { recursive: true });
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, contents);
   renameSync(draft, path);
+}
+
+/** Writes a file and its compressed forms, so that the service never compresses it. */
+function writeWithCompressed(path, contents) {
+  writeIfChanged(path, contents);
+  const { mtimeMs } = statSync(path);
+  const isOutdated = (file) => !(statSync(file, { throwIfNoEntry: false })?.mtimeMs >= mtimeMs);
+  // A higher quality would take ten times as long and save a tenth of the size.
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: contents.length };
+  if (isOutdated(`${path}.br`)) replaceFile(`${path}.br`, brotliCompressSync(contents, { params }));
+  if (isOutdated(`${path}.gz`)) replaceFile(`${path}.gz`, gzipSync(contents, { level: 9 }));
 }
 
 /** Copies a file, or all files of a folder, to the same place under `dist/`. Deletes any other files in the copied folder. */

@@ -1,17 +1,10 @@
-import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { extname } from 'node:path';
+import { readStaticFile, type StaticFile, versionOf } from '../server/static-files.js';
 import { themeCss } from './theme.js';
 
-/** A file that the pages load. */
-export interface Asset {
-  body: string;
-  mediaType: string;
-  /** Changes with the content, so that a URL with the version can be cached forever. */
-  version: string;
-}
-
-export type Assets = (name: string) => Asset | undefined;
+/** The files that the pages load. */
+export type Assets = (name: string) => StaticFile | undefined;
 
 const folder = new URL('../../pages/assets/', import.meta.url);
 
@@ -25,16 +18,12 @@ export function loadAssets(): Assets {
   const files = new Map(
     readdirSync(folder)
       .filter((name) => mediaTypes[extname(name)] !== undefined)
-      .map((name) => [name, assetOf(name, readFileSync(new URL(name, folder), 'utf8'))]),
+      .map((name) => [name, readStaticFile(new URL(name, folder), mediaTypes[extname(name)] ?? '')]),
   );
   return (name) => {
     const theme = themeCss(name);
-    return theme === undefined ? files.get(name) : assetOf(name, theme);
+    if (theme === undefined) return files.get(name);
+    const body = Buffer.from(theme);
+    return { mediaType: mediaTypes['.css'] ?? '', version: versionOf(body), body, compressed: {} };
   };
 }
-
-const assetOf = (name: string, body: string): Asset => ({
-  body,
-  mediaType: mediaTypes[extname(name)] ?? '',
-  version: createHash('sha256').update(body).digest('base64url').slice(0, 16),
-});

@@ -1,7 +1,7 @@
 import type { ListedProvider } from '../../schemas/providers.js';
 import type { Locale, Locales } from '../platform/locales.js';
 import { accountPath } from '../platform/urls.js';
-import type { Asset, Assets } from './assets.js';
+import type { Assets } from './assets.js';
 import type { Project } from './project.js';
 import { themeName } from './theme.js';
 
@@ -131,7 +131,7 @@ const titleOf: Readonly<Record<AccountView, string>> = {
 export function createPages(deps: Dependencies): Pages {
   const { locales, assets, renderTemplate, project, offers, base, passwordMinLength, passkeyDomain } = deps;
 
-  const assetUrl = (name: string) => `${base}/account/assets/${name}?v=${(assets(name) as Asset).version}`;
+  const assetUrl = (name: string) => `${base}/account/assets/${name}?v=${assets(name)?.version}`;
 
   const linksOf = (chosen: string | undefined) => {
     const to = (page: string) => `${base}/account${page}${chosen === undefined ? '' : `?lang=${chosen}`}`;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import plugin from 'fastify-plugin';
+import { readStaticFile, type StaticFile } from './static-files.js';
 
 /** The files in `dist/pages/reference` that the page loads, with their media types (`scripts/build.mjs`). */
 const files = {
@@ -8,6 +8,8 @@ const files = {
   'start.js': 'text/javascript; charset=utf-8',
   'style.css': 'text/css; charset=utf-8',
 };
+
+type FileName = keyof typeof files;
 
 const folder = new URL('../../pages/reference/', import.meta.url);
 
@@ -30,10 +32,11 @@ const contentSecurityPolicy = (nonce: string) =>
   ].join(';');
 
 /** The page at `/docs` to read the API reference and try out the API. */
-export const referencePlugin = plugin<{ version: string }>(
-  async (app, { version }) => {
+export const referencePlugin = plugin(
+  async (app) => {
     const { basePath: base } = app;
-    const urlOf = (file: keyof typeof files) => `${base}/docs/${file}?v=${version}`;
+    const read = createFileReader();
+    const urlOf = (file: FileName) => `${base}/docs/${file}?v=${read(file).version}`;
     const page = (nonce: string) => `<!doctype html>
 <html lang="en">
   <head>
@@ -51,22 +54,27 @@ export const referencePlugin = plugin<{ version: string }>(
   </body>
 </html>
 `;
-    const schema = { hide: true };
-    app.get('/docs', { schema }, async (_request, reply) => {
+    const options = { schema: { hide: true }, config: { rateClass: 'reference' } } as const;
+    app.get('/docs', options, async (_request, reply) => {
       const nonce = randomBytes(16).toString('base64');
       return reply
         .type('text/html; charset=utf-8')
         .headers({ 'content-security-policy': contentSecurityPolicy(nonce), 'cache-control': 'no-store' })
         .send(page(nonce));
     });
-    for (const [file, type] of Object.entries(files)) {
-      app.get(`/docs/${file}`, { schema }, async (_request, reply) =>
-        reply
-          .type(type)
-          .header('cache-control', 'public, max-age=3600')
-          .send(createReadStream(new URL(file, folder))),
-      );
+    for (const file of Object.keys(files) as FileName[]) {
+      app.get(`/docs/${file}`, options, async (_request, reply) => reply.sendStaticFile(read(file)));
     }
   },
-  { name: 'reference', dependencies: ['config', 'route-rules'] },
+  { name: 'reference', dependencies: ['config', 'route-rules', 'static-files'] },
 );
+
+/** Reads each file when it is first requested, because most instances never send the largest one. */
+function createFileReader(): (file: FileName) => StaticFile {
+  const known = new Map<FileName, StaticFile>();
+  return (file) => {
+    const found = known.get(file) ?? readStaticFile(new URL(file, folder), files[file]);
+    known.set(file, found);
+    return found;
+  };
+}

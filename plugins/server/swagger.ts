@@ -3,6 +3,7 @@ import type { TSchema } from '@sinclair/typebox';
 import type { FastifyContextConfig } from 'fastify';
 import plugin from 'fastify-plugin';
 import { completeDocument } from './openapi/document.js';
+import { compressedFile, type StaticFile } from './static-files.js';
 
 const tags = [
   { name: 'Authentication', description: 'Log in, refresh tokens, and log out.' },
@@ -102,10 +103,19 @@ export const swaggerPlugin = plugin<{ version: string }>(
           typeof schema.$id === 'string' ? schema.$id : `Schema${index}`,
       },
     });
-    app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
-    app.get('/openapi.yaml', { schema: { hide: true } }, async (_request, reply) =>
-      reply.type('application/yaml; charset=utf-8').send(app.swagger({ yaml: true })),
-    );
+    const options = { schema: { hide: true }, config: { rateClass: 'reference' } } as const;
+    const documents = {
+      '/openapi.json': () => compressedFile(JSON.stringify(app.swagger()), 'application/json; charset=utf-8'),
+      '/openapi.yaml': () => compressedFile(app.swagger({ yaml: true }), 'application/yaml; charset=utf-8'),
+    };
+    for (const [url, write] of Object.entries(documents)) {
+      // Written on first use, because the routes are complete only after the start.
+      let written: Promise<StaticFile> | undefined;
+      app.get(url, options, async (_request, reply) => {
+        written ??= write();
+        return reply.sendStaticFile(await written);
+      });
+    }
   },
-  { name: 'swagger', dependencies: ['config', 'route-rules'] },
+  { name: 'swagger', dependencies: ['config', 'route-rules', 'static-files'] },
 );

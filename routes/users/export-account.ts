@@ -6,13 +6,19 @@ export function exportAccount(app: App): void {
   app.get(
     '/me/export',
     {
-      config: { access: 'authenticated', requiresSession: true, isSelfService: true, recordedAs: ['export', 'users'] },
+      config: {
+        access: 'authenticated',
+        requiresSession: true,
+        isSelfService: true,
+        rateClass: 'export',
+        recordedAs: ['export', 'users'],
+      },
       schema: {
         operationId: 'exportAccount',
         tags: ['Own account'],
         summary: 'Export your data',
         description:
-          'Returns all data that is stored about you, except secrets, as one JSON document. Requires no permission.',
+          'Returns all data that is stored about you, except secrets, as one JSON document. Requires no permission. You can export your data up to 10 times per minute. If too many exports are waiting, the operation returns `SERVICE_UNAVAILABLE`, and `Retry-After` says when to try again.',
         response: { 200: { ...AccountExportResponse, description: 'Your data.' }, ...errorResponses() },
       },
     },

@@ -28,8 +28,8 @@ export const registration: readonly Mutation[] = [
     fault: 'the full length of a long password is evaluated',
     edits: [
       {
-        find: 'const maxLength = 128;',
-        replace: 'const maxLength = 1_024;',
+        find: 'const password = whole.slice(0, maxLength);',
+        replace: 'const password = whole.slice(0, maxLength * 8);',
       },
     ],
     tests: ['test/auth/passwords/strength.test.ts'],
@@ -143,5 +143,164 @@ export const registration: readonly Mutation[] = [
       },
     ],
     tests: ['test/registration/independent.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an unverified registration prevents the creation of a user',
+    edits: [
+      {
+        find: 'return emails.length === 0 ? [] : deleteUnclaimedUsers(tx, emails, keys.map(String));',
+        replace: 'return emails.length >= 0 ? [] : deleteUnclaimedUsers(tx, emails, keys.map(String));',
+      },
+    ],
+    tests: ['test/registration/unclaimed.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an unverified registration prevents an invitation',
+    edits: [{ find: 'await endUnclaimedUsers(tx, activity, caller, remaining);', replace: '' }],
+    tests: ['test/registration/unclaimed.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an unverified registration prevents a confirmed change of address',
+    edits: [
+      { find: 'await endUnclaimedUsers(tx, activity, { userId: user.id, client }, [email], user.id);', replace: '' },
+    ],
+    tests: ['test/registration/unclaimed.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an unverified registration prevents the first login through a provider',
+    edits: [
+      {
+        find: 'if (email !== null) await endUnclaimedUsers(tx, activity, { userId: id, client }, [email]);',
+        replace: '',
+      },
+    ],
+    tests: ['test/registration/unclaimed.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'SYNC_USER_INFO does not take over an address that is only registered',
+    edits: [
+      {
+        find: 'await endUnclaimedUsers(tx, activity, { userId: holder.id, client }, [email], holder.id);',
+        replace: '',
+      },
+    ],
+    tests: ['test/registration/unclaimed.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the new address of a confirmed change gets no link if someone has registered it',
+    edits: [
+      {
+        find: 'if (owner && owner.id !== user.id && !owner.isUnclaimed) return',
+        replace: 'if (owner && owner.id !== user.id) return',
+      },
+    ],
+    tests: ['test/registration/unclaimed.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'users whom an administrator set to unverified lose their address',
+    edits: [{ find: 'users.isFromRegistration,\n  eq(users.status', replace: 'eq(users.status' }],
+    tests: ['test/registration/unclaimed.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'users who were registered and have been active lose their address',
+    edits: [
+      {
+        find: "eq(users.status, 'unverified'),\n  eq(users.usedLinks, 0),",
+        replace: "eq(users.status, 'unverified'),",
+      },
+      { find: 'payload.columns.from_registration = false;', replace: '' },
+    ],
+    tests: ['test/registration/unclaimed.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'users to whom an administrator gave policies lose their address',
+    edits: [{ find: 'payload.columns.from_registration = false;', replace: '' }],
+    tests: ['test/registration/unclaimed.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a request fails because someone registers the address at the same time',
+    edits: [{ find: 'const maxUniqueAttempts = 3;', replace: 'const maxUniqueAttempts = 1;' }],
+    tests: ['test/registration/unclaimed.test.ts'],
+    engine: 'postgres',
+  },
+  {
+    ids: [],
+    fault: 'registrations are sent again although registration is turned off',
+    edits: [{ find: 'return isOn && matches', replace: 'return matches' }],
+    tests: ['test/registration/unclaimed.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'registrations are sent again although the filter does not match the address',
+    edits: [
+      {
+        find: 'return isOn && matchesRegistrationFilter(db, id, filter);',
+        replace: 'return isOn && (await matchesRegistrationFilter(db, id, isOn ? null : filter));',
+      },
+    ],
+    tests: ['test/registration/unclaimed.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an unverified user remains after the last registration has expired',
+    edits: [
+      {
+        find: 'const deletedUsers = await deleteUsersWithoutRegistrations(tx, ids, now);',
+        replace: 'const deletedUsers = await deleteUsersWithoutRegistrations(tx, ids.slice(0, 0), now);',
+      },
+    ],
+    tests: ['test/registration/unclaimed.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a password with many substitutions takes a second to evaluate',
+    edits: [{ find: 'const l33tMaxSubstitutions = 10;', replace: 'const l33tMaxSubstitutions = 1_000;' }],
+    tests: ['test/auth/passwords/strength.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'anonymous checks of passwords delay callers who set one',
+    edits: [{ find: 'evaluate(checking, [password], from)', replace: 'evaluate(setting, [password], from)' }],
+    tests: ['test/server/limits/shared-cost.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'all exports run at the same time',
+    edits: [{ find: 'createFairQueue(1, maxWaitingExports,', replace: 'createFairQueue(100, maxWaitingExports,' }],
+    tests: ['test/server/limits/shared-cost.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'exports have no limit of their own',
+    edits: [{ find: "rateClass: 'export',", replace: '' }],
+    tests: ['test/server/limits/shared-cost.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'exports are counted by address',
+    edits: [{ find: "route.config?.access === 'authenticated'", replace: "route.config?.access === 'open'" }],
+    tests: ['test/server/limits/shared-cost.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a client gets a compressed file that it does not accept',
+    edits: [{ find: 'return named !== undefined && !named.isRefused;', replace: 'return named !== undefined;' }],
+    tests: ['test/server/limits/shared-cost.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the registration page offers providers that do not create accounts',
+    edits: [{ find: '.filter(({ registers }) => registers)', replace: '' }],
+    tests: ['test/pages/register-providers.test.ts'],
   },
 ];

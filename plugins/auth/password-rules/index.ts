@@ -15,12 +15,20 @@ export const passwordRulesPlugin = plugin(
   async (app) => {
     const { db, config } = app;
     const { PASSWORD_MIN_LENGTH: minLength, PASSWORD_REJECT_COMMON: rejectCommon } = config;
-    const strength = createStrength();
-    app.addHook('onClose', () => strength.close());
     const onFailure = (err: unknown) => app.log.warn({ err }, 'a password was accepted without the breach check');
-    const isBreached =
-      config.PASSWORD_BREACH_CHECK === 'off' ? null : createBreachCheck(config.PASSWORD_BREACH_CHECK, onFailure);
-    const rules = createPasswordRules({ db, minLength, rejectCommon, strength, isBreached });
+    const createEvaluator = (capacity: number, maxLength: number) => {
+      const strength = createStrength(capacity);
+      app.addHook('onClose', () => strength.close());
+      const { PASSWORD_BREACH_CHECK: source } = config;
+      return { strength, isBreached: source === 'off' ? null : createBreachCheck(source, onFailure), maxLength };
+    };
+    const rules = createPasswordRules({
+      db,
+      minLength,
+      rejectCommon,
+      setting: createEvaluator(64, 128),
+      checking: createEvaluator(16, 64),
+    });
     // Not awaited: `onListen` hooks run one after another, and the check may take seconds.
     app.addHook('onListen', async () => void warnAboutWeakPassword(app, rules));
     app.decorate('passwordRules', rules);

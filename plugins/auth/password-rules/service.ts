@@ -31,26 +31,33 @@ export interface PasswordRuleOptions {
   db: Executor;
   minLength: number;
   rejectCommon: boolean;
+  /** For operations that set a password. */
+  setting: Evaluator;
+  /** For callers who only want to know whether a password would be accepted. They never delay callers who set one. */
+  checking: Evaluator;
+}
+
+/** What evaluates passwords: it has its own thread, and its own requests to the service for breached passwords. */
+export interface Evaluator {
   strength: Pick<Strength, 'evaluate'>;
   isBreached: BreachCheck | null;
+  /** Characters of a password that are evaluated. */
+  maxLength: number;
 }
 
 /** Passwords per task. With more, other callers would have to wait for longer. */
-const batch = 20;
-
-/** Tasks that may be ahead of a check by an anonymous caller. The rest of the queue is reserved for callers who set a password. */
-const maxWaitingBeforeCheck = 16;
+const batch = 5;
 
 const hashPattern = new RegExp(`^${hashStart}`);
 
 export function createPasswordRules(options: PasswordRuleOptions): PasswordRules {
-  const { db, minLength, rejectCommon: rejectWeak, strength, isBreached } = options;
+  const { db, minLength, rejectCommon: rejectWeak, setting, checking } = options;
 
   /** The reasons to reject each password, in order. */
   const evaluate = async (
+    { strength, isBreached, maxLength }: Evaluator,
     given: readonly NewPassword[],
     from: TaskOrigin | undefined,
-    maxWaiting?: number,
   ): Promise<PasswordReason[][]> => {
     // In the form in which it is hashed.
     const passwords = given.map((one) => ({ ...one, password: one.password.normalize('NFC') }));
@@ -65,7 +72,7 @@ export function createPasswordRules(options: PasswordRuleOptions): PasswordRules
         password,
         ownWords: personalWordsOf([...ownTexts, projectName]),
       }));
-      const evaluations = await strength.evaluate({ candidates, policy, rejectWeak }, from, maxWaiting);
+      const evaluations = await strength.evaluate({ candidates, policy, rejectWeak, maxLength }, from);
       for (const [index, { weakness, meetsPolicy }] of evaluations.entries()) {
         const { password } = some[index] as NewPassword;
         const reasons: PasswordReason[] = [];
@@ -89,10 +96,10 @@ export function createPasswordRules(options: PasswordRuleOptions): PasswordRules
   return {
     check: async (passwords, from) => {
       if (passwords.length === 0) return;
-      const [reason] = (await evaluate(passwords, from)).flat();
+      const [reason] = (await evaluate(setting, passwords, from)).flat();
       if (reason !== undefined) throw refusal(reason, minLength);
     },
-    reasonsAgainst: async (password, from) => (await evaluate([password], from, maxWaitingBeforeCheck))[0] ?? [],
+    reasonsAgainst: async (password, from) => (await evaluate(checking, [password], from))[0] ?? [],
   };
 }
 
@@ -105,8 +112,8 @@ const refusal = (reason: PasswordReason, minLength: number) =>
   });
 
 /** More words, or longer ones, would cost time without finding more weak passwords. */
-const maxWords = 100;
-const maxWordLength = 128;
+const maxWords = 20;
+const maxWordLength = 64;
 const minWordLength = 3;
 
 /**

@@ -1,5 +1,5 @@
 import { createThreadPool } from '../../platform/thread-pool.js';
-import { createFairQueue, queueFullError, type TaskOrigin } from '../passwords/fair-queue.js';
+import { createFairQueue, type TaskOrigin } from '../passwords/fair-queue.js';
 
 /** A password to evaluate. */
 export interface Candidate {
@@ -19,34 +19,31 @@ export interface StrengthTask {
   policy: string | null;
   /** Whether to check for weak passwords. */
   rejectWeak: boolean;
+  /** How many characters of each password to evaluate. Shorter texts cost less. */
+  maxLength: number;
 }
 
 /**
- * Evaluates passwords on a separate thread. Evaluating a password of 128 characters, or a policy that backtracks, can take a fifth of a
+ * Evaluates passwords on a separate thread. Evaluating a password of 128 characters, or a policy that backtracks, can take a tenth of a
  * second or more, and would block other requests for that time. The thread starts, and loads its dictionaries, with the first password.
  */
 export interface Strength {
-  /**
-   * @param maxWaiting the task is rejected if at least this many tasks are waiting
-   * @throws {ApiError} SERVICE_UNAVAILABLE
-   */
-  evaluate(task: StrengthTask, from: TaskOrigin | undefined, maxWaiting?: number): Promise<Evaluation[]>;
+  /** @throws {ApiError} SERVICE_UNAVAILABLE if too many tasks are waiting */
+  evaluate(task: StrengthTask, from: TaskOrigin | undefined): Promise<Evaluation[]>;
   close(): Promise<void>;
 }
 
 /** MB. The dictionaries take about 15. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 96 };
 
-export function createStrength(capacity = 64): Strength {
+/** @param capacity how many tasks may wait */
+export function createStrength(capacity: number): Strength {
   const queue = createFairQueue(1, capacity);
   const program = new URL('./strength-thread.js', import.meta.url);
   const thread = createThreadPool<StrengthTask, Evaluation[]>(program, { count: 1, resourceLimits });
 
   return {
-    evaluate: async (task, from, maxWaiting = Number.POSITIVE_INFINITY) => {
-      if (queue.load().waiting >= maxWaiting) throw queueFullError();
-      return queue.push(from, () => thread.run(task));
-    },
+    evaluate: (task, from) => queue.push(from, () => thread.run(task)),
     close: thread.close,
   };
 }

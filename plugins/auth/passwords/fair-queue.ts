@@ -27,9 +27,11 @@ export interface FairQueue {
   load(): { started: number; waiting: number };
 }
 
+type FullReason = 'password_queue_full' | 'export_queue_full';
+
 /** @param waitMs the time after which there will be room */
-export const queueFullError = (waitMs = 0) =>
-  unavailable('password_queue_full', { retryAfter: Math.max(Math.ceil(waitMs / 1_000), 1) });
+export const queueFullError = (waitMs = 0, reason: FullReason = 'password_queue_full') =>
+  unavailable(reason, { retryAfter: Math.max(Math.ceil(waitMs / 1_000), 1) });
 
 const ownerOf = (from: TaskOrigin | undefined) => (from ? (from.userId ?? from.client.network) : 'service');
 
@@ -42,11 +44,12 @@ const ownerOf = (from: TaskOrigin | undefined) => (from ? (from.userId ?? from.c
  * serves clients that are still waiting for it, and the other clients are told immediately when to retry.
  * @param atOnce how many tasks may run at the same time
  * @param capacity how many tasks may wait
+ * @param options.reason why a task is rejected
  */
 export function createFairQueue(
   atOnce: number,
   capacity: number,
-  { maxWaitMs = Number.POSITIVE_INFINITY }: { maxWaitMs?: number } = {},
+  { maxWaitMs = Number.POSITIVE_INFINITY, reason }: { maxWaitMs?: number; reason?: FullReason } = {},
 ): FairQueue {
   /** Waiting tasks by owner. The first owner has the next turn. */
   const queues = new Map<string, Task[]>();
@@ -57,7 +60,7 @@ export function createFairQueue(
 
   /** How many tasks may wait now. */
   const room = () => Math.max(Math.min(capacity, Math.floor(maxWaitMs / pace.interval())), 1);
-  const full = () => queueFullError(waiting * pace.interval());
+  const full = () => queueFullError(waiting * pace.interval(), reason);
 
   const take = (owner: string, index: number): Task | undefined => {
     const own = queues.get(owner) ?? [];

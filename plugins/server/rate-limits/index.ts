@@ -15,7 +15,7 @@ declare module 'fastify' {
     enforceRequestLimit(request: FastifyRequest): Promise<void>;
   }
   interface FastifyContextConfig {
-    /** The route has its own limit for each address, against which its valid requests are counted. */
+    /** The route has its own limit, for each user if it requires one, otherwise for each address. Valid requests count toward it. */
     rateClass?: RateClass;
   }
 }
@@ -45,8 +45,13 @@ export const rateLimitsPlugin = plugin(
     app.addHook('onRoute', (route) => {
       const { rateClass } = route.config ?? {};
       if (!rateClass) return;
-      const requireWithin = async ({ client }: FastifyRequest) =>
-        app.rateLimits.enforceRateLimit(rateClass, client.network);
+      const requireWithin = async (request: FastifyRequest) => {
+        const isPerUser = route.config?.access === 'authenticated';
+        return app.rateLimits.enforceRateLimit(
+          rateClass,
+          isPerUser ? request.currentUser.userId : request.client.network,
+        );
+      };
       addRouteHook(route, 'preHandler', requireWithin);
     });
     app.addHook('onRequest', async (request) => {
@@ -63,6 +68,8 @@ const rulesOf = (config: Config): Rules => ({
   routes: {
     registration: config.RATE_LIMITER_REGISTRATION_ENABLED ? { points: 5, window: minute } : null,
     'password check': config.RATE_LIMITER_ENABLED ? { points: 60, window: minute } : null,
+    export: config.RATE_LIMITER_ENABLED ? { points: 10, window: minute } : null,
+    reference: config.RATE_LIMITER_ENABLED ? { points: 120, window: minute } : null,
   },
   addressLogins: config.RATE_LIMITER_ENABLED ? { points: 300, window: 15 * minute } : null,
   mails: config.RATE_LIMITER_MAIL_ENABLED

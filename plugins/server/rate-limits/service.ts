@@ -12,11 +12,11 @@ export interface Rule {
 }
 
 /** A group of routes that have their own limit, in addition to the general one on requests. */
-export type RateClass = 'registration' | 'password check';
+export type RateClass = 'registration' | 'password check' | 'export' | 'reference';
 
 /** All limits except the general one on requests. Null means that the limit is off. */
 export interface Rules {
-  /** Requests to the routes of a class, by address. */
+  /** Requests to the routes of a class: by user if the route requires one, otherwise by address. */
   routes: Record<RateClass, Rule | null>;
   /** By address, for all accounts together: wrong passwords, and any password for an account that has not logged in from it before. */
   addressLogins: Rule | null;
@@ -31,8 +31,12 @@ export interface Rules {
 }
 
 export interface RateLimits {
-  /** Counts a request to a route of this class. @throws {ApiError} REQUESTS_EXCEEDED */
-  enforceRateLimit(rateClass: RateClass, network: string): Promise<void>;
+  /**
+   * Counts a request to a route of this class.
+   * @param key the user, or the network of an anonymous caller
+   * @throws {ApiError} REQUESTS_EXCEEDED
+   */
+  enforceRateLimit(rateClass: RateClass, key: string): Promise<void>;
   /**
    * Counts a login attempt against the limit of its address.
    * @returns REQUESTS_EXCEEDED, identical for every attempt from this address, once there are too many; otherwise null
@@ -74,8 +78,8 @@ export function createRateLimits({ count, clock, rules }: { count: Counters; clo
   };
 
   return {
-    enforceRateLimit: async (rateClass, network) => {
-      const exceeded = await exceededBy(rateClass, network, rules.routes[rateClass]);
+    enforceRateLimit: async (rateClass, key) => {
+      const exceeded = await exceededBy(rateClass, key, rules.routes[rateClass]);
       if (exceeded) throw exceeded;
     },
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Executor } from '../../../db/client.js';
 import { hasActiveAdministrator, lockAdministrators } from '../../../db/queries/access/administrators.js';
 import { deleteRecords, lockRecords } from '../../../db/queries/items/writes.js';
@@ -8,6 +9,7 @@ import { transact } from '../../../db/statements.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { AccountExport, Profile, ProfileChanges } from '../../../schemas/own-account.js';
 import type { Activity } from '../../activity/service.js';
+import { createFairQueue, type FairQueue } from '../../auth/passwords/fair-queue.js';
 import { invalidPayload, readValue } from '../../items/payload.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Principal } from '../../server/caller.js';
@@ -19,7 +21,7 @@ export interface OwnAccount {
   readProfile(caller: Principal): Promise<Profile>;
   /** @throws {ApiError} INVALID_PAYLOAD, VALUE_TOO_LONG */
   updateProfile(caller: Principal, changes: ProfileChanges): Promise<Profile>;
-  /** Everything that the service stores about the caller, except secrets. */
+  /** Everything that the service stores about the caller, except secrets. @throws {ApiError} SERVICE_UNAVAILABLE */
   export(caller: Principal): Promise<AccountExport>;
   /**
    * Deletes the caller's account. The audit log keeps a record of what they did.
@@ -30,6 +32,9 @@ export interface OwnAccount {
 
 const forbidden = (reason: string) => new ApiError('FORBIDDEN', { reason });
 
+/** How many exports can wait. */
+const maxWaitingExports = 16;
+
 export function createOwnAccount(deps: {
   db: Executor;
   clock: Clock;
@@ -37,6 +42,7 @@ export function createOwnAccount(deps: {
   acceptsPasskeys: boolean;
 }): OwnAccount {
   const { db, clock, activity, acceptsPasskeys } = deps;
+  const exportQueue = createExportQueue();
 
   const profileOf = async ({ userId }: Principal): Promise<Profile> => {
     const profile = await readProfile(db, userId, clock());
@@ -66,13 +72,15 @@ export function createOwnAccount(deps: {
     },
 
     export: (caller) =>
-      // One transaction, so that all data is from the same moment.
-      db.transaction(async (tx) => {
-        const found = await readExport(tx, caller.userId, clock());
-        if (!found) throw new ApiError('INVALID_CREDENTIALS');
-        await activity.record(tx, caller, [{ action: 'export', collection: 'users', item: caller.userId }]);
-        return found;
-      }),
+      exportQueue.push(caller, () =>
+        // One transaction, so that all data is from the same moment.
+        db.transaction(async (tx) => {
+          const found = await readExport(tx, caller.userId, clock());
+          if (!found) throw new ApiError('INVALID_CREDENTIALS');
+          await activity.record(tx, caller, [{ action: 'export', collection: 'users', item: caller.userId }]);
+          return found;
+        }),
+      ),
 
     remove: (caller) =>
       transact(db, async (tx) => {
@@ -86,6 +94,25 @@ export function createOwnAccount(deps: {
           throw new ApiError('UNPROCESSABLE_CONTENT', { reason: 'At least one active administrator must remain' });
         }
         await activity.record(tx, caller, [{ action: 'delete', collection: 'users', item: userId }]);
+      }),
+  };
+}
+
+/**
+ * Runs one export at a time. After each one, it pauses for at least as long as the export took, so that exports use at most half of the
+ * time of the embedded engine, whose only connection a transaction occupies.
+ */
+function createExportQueue(): Pick<FairQueue, 'push'> {
+  const queue = createFairQueue(1, maxWaitingExports, { reason: 'export_queue_full' });
+  return {
+    push: (from, work) =>
+      new Promise((resolve, reject) => {
+        const run = async () => {
+          const start = performance.now();
+          await work().then(resolve, reject);
+          await sleep(performance.now() - start);
+        };
+        queue.push(from, run).catch(reject);
       }),
   };
 }
