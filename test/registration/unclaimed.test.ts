@@ -53,7 +53,8 @@ const found = async (email: string) =>
 const verify = (token: string) => get(`/users/register/verify-email?token=${token}`);
 const patch = (url: string, payload: object, headers: Record<string, string>) =>
   request({ method: 'PATCH', url, payload, headers });
-const send = (email: string[] | string, headers = asAdmin) => post('/users/invite', { email, role }, headers);
+const send = (email: string[] | string, headers: Record<string, string> = asAdmin) =>
+  post('/users/invite', { email, role }, headers);
 
 /** An address that an anonymous caller has registered. @returns the ID of the row, and the token in the email */
 async function squatted(email = newAddress()) {
