@@ -555,7 +555,9 @@ export const answersAndMails: readonly Mutation[] = [
   {
     ids: [],
     fault: 'an invitation without a role invites new users',
-    edits: [{ find: 'if (role === undefined && pending.length < emails.length) throw roleRequired();', replace: '' }],
+    edits: [
+      { find: 'if (role === undefined && pending.length < remaining.length) throw roleRequired();', replace: '' },
+    ],
     tests: ['test/invites/invite.test.ts'],
   },
 ];
