@@ -236,7 +236,12 @@ export const registration: readonly Mutation[] = [
   {
     ids: [],
     fault: 'registrations are sent again although registration is turned off',
-    edits: [{ find: 'return isOn && matches', replace: 'return matches' }],
+    edits: [
+      {
+        find: 'return isOn && matchesRegistrationFilter(db, id, filter);',
+        replace: 'return matchesRegistrationFilter(db, id, isOn ? filter : null);',
+      },
+    ],
     tests: ['test/registration/unclaimed.test.ts'],
   },
   {
