@@ -95,7 +95,7 @@ export const stepUp: readonly Mutation[] = [
   {
     ids: [],
     fault: 'without a limit on wrong logins, a session can guess the password without limit',
-    edits: [{ find: 'limit: state.limit ?? maxGuessesInSession', replace: 'limit: state.limit' }],
+    edits: [{ find: 'limit: state.limit ?? maxGuessesInSession,', replace: 'limit: state.limit,' }],
     tests: ['test/auth/step-up/reauthenticate.test.ts'],
   },
   without('a stale session invites an administrator', {

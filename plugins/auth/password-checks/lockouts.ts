@@ -19,7 +19,8 @@ import { requestsExceeded } from '../../server/requests-exceeded.js';
 export interface CountedSubject {
   /** Null if there is no such user, which the response must not reveal. */
   id: string | null;
-  state: AttemptState;
+  /** `isOnlyInSession`: the limit does not apply to logins. */
+  state: AttemptState & { isOnlyInSession?: boolean };
 }
 
 /** What a password is checked against. */
@@ -75,11 +76,18 @@ export function createLockouts({ db, clock }: { db: Executor; clock: Clock }): L
   const locked = ({ limit, subject }: Pick<CachedLock, 'limit' | 'subject'>, wait: number, now: Date) =>
     requestsExceeded(limit, wait, now).concerning(subject).because('locked');
 
-  const refuse = async (keys: AttemptKeys, limit: number, subject: string | null, found: number, now: Date) => {
+  const refuse = async (
+    keys: AttemptKeys,
+    limit: number,
+    { id: subject, state }: CountedSubject,
+    found: number,
+    now: Date,
+  ) => {
     const wait = Math.min(found, lockRules.maxLockMs);
     const until = now.getTime() + wait;
     if (wait < found) await shortenLocks(db, Object.values(keys), now, new Date(until));
-    cache.note(keys.fromHere, { until, limit, subject });
+    // The lock must not affect logins, whose limit is off.
+    if (!state.isOnlyInSession) cache.note(keys.fromHere, { until, limit, subject });
     return locked({ limit, subject }, wait, now);
   };
 
@@ -89,13 +97,14 @@ export function createLockouts({ db, clock }: { db: Executor; clock: Clock }): L
       if (lock) throw locked(lock, lock.until - clock().getTime(), clock());
     },
 
-    reserve: async ({ id, state }, keys, network, isConfined) => {
+    reserve: async (subject, keys, network, isConfined) => {
+      const { id, state } = subject;
       const { limit } = state;
       if (limit === null) return { counted: [], locks: false };
       const names = isConfined ? (['fromHere'] as const) : (['fromHere', 'fromAnywhere'] as const);
       const now = clock();
       const wait = waitFor(state, names, now);
-      if (wait > 0) throw await refuse(keys, limit, id, wait, now);
+      if (wait > 0) throw await refuse(keys, limit, subject, wait, now);
       const counted = names.map((name) => keys[name]);
       const { isAllowed, locks } = await reserveAttempts(
         db,
@@ -108,7 +117,7 @@ export function createLockouts({ db, clock }: { db: Executor; clock: Clock }): L
       if (isAllowed) return { counted, locks };
       // Concurrent attempts have locked a key since the state was read. If the key is unlocked again by now, the client can retry soon.
       const since = waitFor(await readAttemptState(db, id, network, keys), names, now);
-      throw since > 0 ? await refuse(keys, limit, id, since, now) : locked({ limit, subject: id }, second, now);
+      throw since > 0 ? await refuse(keys, limit, subject, since, now) : locked({ limit, subject: id }, second, now);
     },
 
     clearAttempts: async (tx, { id, email }, { network, userAgent }) => {

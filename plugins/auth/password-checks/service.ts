@@ -3,7 +3,6 @@ import fastq, { type queueAsPromised } from 'fastq';
 import type { Executor } from '../../../db/client.js';
 import {
   type AttemptKeys,
-  type AttemptState,
   clearAttempts,
   readAttemptState,
   withdrawAttempts,
@@ -204,9 +203,13 @@ export function createPasswordChecks(deps: {
     throw outcome;
   };
 
-  const readStateInSession = async (id: string, { network }: Client, keys: AttemptKeys): Promise<AttemptState> => {
+  const readStateInSession = async (
+    id: string,
+    { network }: Client,
+    keys: AttemptKeys,
+  ): Promise<CountedSubject['state']> => {
     const state = await readAttemptState(db, id, network, keys);
-    return { ...state, limit: state.limit ?? maxGuessesInSession };
+    return { ...state, limit: state.limit ?? maxGuessesInSession, isOnlyInSession: state.limit === null };
   };
 
   return {
