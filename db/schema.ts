@@ -240,7 +240,7 @@ export const sessions = pgTable(
     expiresOn: date('expires_on').generatedAlwaysAs(sql`(expires_at at time zone 'UTC')::date`),
     ip: varchar('ip', { length: 45 }),
     userAgent: varchar('user_agent', { length: 255 }),
-    /** Whether the session began with a passkey that verified the user, which counts as two factors. */
+    /** Whether a passkey that verified the user was proved in this session: at login, later, or by adding it. It counts as two factors. */
     isVerifiedByPasskey: boolean('verified_by_passkey').notNull().default(false),
   },
   (table) => [index('sessions_user_index').on(table.user), index('sessions_expires_on_index').on(table.expiresOn)],

@@ -53,6 +53,7 @@ const failureReasons = {
   managed: 'The user logs in only with the account at the provider that determines their role.',
   missing_code: 'The user has two-factor authentication, and the request had no code.',
   wrong_code: 'The code was wrong, or had already been used.',
+  one_factor: 'The user needs a second factor to confirm their identity, and the request proved only one.',
   locked: 'The service did not check the credentials, because there were too many wrong passwords or codes in a row.',
   suspended: 'The user is suspended.',
   unverified: 'The email address of the user is not verified, or the provider does not assert that it is.',

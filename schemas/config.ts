@@ -244,7 +244,7 @@ const sessions = {
   REAUTHENTICATION_PERIOD: period({
     default: '15m',
     description:
-      'How long a session stays fresh after a login or `POST /auth/reauthenticate`. Only in a fresh session can users change how they log in, or grant administrator access. With `0`, no fresh session is required, and static tokens can change the password, email address, and token of their own user.',
+      'How long a session stays fresh after a login or `POST /auth/reauthenticate`. Only in a fresh session can users change how they log in, or grant administrator access. With `0`, a fresh session is required only to protect a second factor, and static tokens can change the password, email address, and token of their own user.',
   }),
 };
 
@@ -355,7 +355,7 @@ const links = {
   PASSWORD_RESET_LOOKBACK: period({
     default: '7d',
     description:
-      'A password reset by email removes the static token, the linked accounts, and the passkeys that were added within this time, because an attacker may have added them. With `0`, nothing is removed.',
+      'A password reset by email removes the static token, the linked accounts, and the passkeys that were added within this time, because an attacker may have added them. A passkey stays if it is the only second factor and `enforce_tfa` requires one. With `0`, nothing is removed.',
   }),
   EMAIL_CHANGE_CONFIRMATION: flag({
     default: true,

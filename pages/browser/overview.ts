@@ -35,7 +35,9 @@ export function drawOverview({ me, mustSetUpTfa, managedBy, hasSelfService }: Ow
   left.textContent = text('status_recovery_left', { count: String(me.recovery_codes_left) });
   left.classList.toggle('badge-bad', me.recovery_codes_left <= 2);
   showIf('[data-card=signing-in]', me.has_password && !mustSetUpTfa);
-  showIf('[data-must-set-up-tfa]', mustSetUpTfa);
+  const mustUsePasskey = mustSetUpTfa && me.passkeys > 0 && page.offers.passkeys;
+  showIf('[data-must-set-up-tfa]', mustSetUpTfa && !mustUsePasskey);
+  showIf('[data-must-use-passkey]', mustUsePasskey);
   showIf('[data-managed]', managedBy !== undefined);
   if (managedBy !== undefined) setText('[data-managed]', text('status_managed', { provider: labelOf(managedBy) }));
   showIf('[data-self-service]', hasSelfService);

@@ -15,12 +15,13 @@ export interface Me {
   tfa_enabled: boolean;
   recovery_codes_left: number;
   has_password: boolean;
+  passkeys: number;
   providers: string[];
 }
 
 export interface OwnAccount {
   readonly me: Me;
-  /** Whether the user must set up two-factor authentication before anything else. */
+  /** Whether the user must set up a second factor, or confirm their identity with the one they have, before anything else. */
   readonly mustSetUpTfa: boolean;
   /** The key of the provider that manages the user, who can sign in only with it; undefined: none does. */
   readonly managedBy: string | undefined;
@@ -52,7 +53,7 @@ export async function readOwnAccount(draw: (account: OwnAccount) => void): Promi
   return account;
 }
 
-/** Undefined: the user must set up two-factor authentication first, and until then can read little else. */
+/** Undefined: the user must set up or prove a second factor first, and until then can read little else. */
 async function readRights(): Promise<{ admin_access: boolean } | undefined> {
   try {
     return (await callSignedIn<{ data: { admin_access: boolean } }>('GET', '/policies/me/globals')).data;

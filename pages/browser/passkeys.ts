@@ -4,9 +4,9 @@ import { find, itemOf } from './dom.js';
 import { handleForm } from './form.js';
 import type { OwnAccount } from './own-account.js';
 import { page } from './page-data.js';
-import { canUsePasskeys, createPasskey } from './passkey.js';
+import { canUsePasskeys, createPasskey, usePasskey } from './passkey.js';
 import { endPasskeySuggestion, suggestPasskey } from './passkey-suggestion.js';
-import { callSignedIn } from './signed-in-api.js';
+import { callSignedIn, callWithProof } from './signed-in-api.js';
 import { dateText, failureText, historyText, text } from './texts.js';
 import { pageAlert, toast } from './toast.js';
 import { focusHeading } from './views.js';
@@ -93,7 +93,9 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
       await callSignedIn('POST', '/users/me/passkeys', { credential });
       await draw();
       endPasskeySuggestion(account.me.id);
-      toast(text(account.mustSetUpTfa ? 'status_passkey_added_tfa' : 'status_passkey_added'));
+      // The session has now proved a second factor. The rest of the account is available, and has to be loaded.
+      if (account.mustSetUpTfa) location.reload();
+      else toast(text('status_passkey_added'));
     } catch (failure) {
       pageAlert(failureText('passkey', failure));
     } finally {
@@ -104,6 +106,7 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
     }
   };
   add.addEventListener('click', () => addPasskey(add));
+  enableConfirmation();
 
   try {
     await draw();
@@ -116,4 +119,22 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
   find('[data-card=passkeys]').hidden = add.hidden && list.childElementCount === 0;
   const isOffered = !account.mustSetUpTfa && account.managedBy === undefined;
   if (list.childElementCount === 0 && isOffered) await suggestPasskey(account.me.id, addPasskey);
+}
+
+/** The button with which users whose second factor is a passkey confirm their identity, before they can do anything else. */
+function enableConfirmation(): void {
+  const button = find<HTMLButtonElement>('[data-confirm-passkey]');
+  button.hidden = !canUsePasskeys();
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    pageAlert('');
+    try {
+      await callWithProof('/auth/reauthenticate', { credential: await usePasskey() });
+      location.reload();
+    } catch (failure) {
+      pageAlert(failureText('passkey', failure));
+    } finally {
+      button.disabled = false;
+    }
+  });
 }

@@ -19,7 +19,8 @@ interface NewSecret {
 /** Lets the user turn two-factor authentication on and off, and create recovery codes. */
 export function startTwoFactor(account: OwnAccount): void {
   if (!page.offers.twoFactor) return;
-  const hasPassword = account.me.has_password;
+  // A password that cannot sign the user in does not confirm their identity either.
+  const hasPassword = account.me.has_password && page.offers.passwordLogin;
   for (const place of document.querySelectorAll<HTMLElement>('[data-own-password]')) place.hidden = !hasPassword;
   find('[data-own-code]').hidden = hasPassword;
   const setup = dialogNamed('tfa-setup');

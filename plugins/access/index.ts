@@ -31,7 +31,7 @@ declare module 'fastify' {
     access?: RouteAccess;
     /** Callers who do not meet this need are rejected before the service evaluates their body and query. */
     needs?: Need;
-    /** Whether users who must still set up two-factor authentication can call the route. */
+    /** Whether users who must still set up or prove a second factor can call the route. */
     beforeTfa?: boolean;
     /** Whether the route returns the caller's own row, which is read together with their rights. */
     readsOwnRow?: boolean;
@@ -88,7 +88,9 @@ export const accessPlugin = plugin(
       if (rule === 'authenticated' && !principal) throw new ApiError('INVALID_CREDENTIALS');
       request.isAdmitted = true;
       if (principal?.mustSetUpTfa && !request.routeOptions.config.beforeTfa) {
-        throw new ApiError('FORBIDDEN', { reason: 'Set up two-factor authentication first' });
+        throw new ApiError('FORBIDDEN', {
+          reason: 'Set up two-factor authentication first, or confirm your identity with your passkey',
+        });
       }
       if (rule === 'permission') request.caller = principal ?? (await access.anonymous(request.client));
       const { needs, requiresSession, requiresFresh, refusesManagedUsers } = request.routeOptions.config;

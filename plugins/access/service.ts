@@ -62,12 +62,14 @@ export function createAccess(deps: {
     const found = await find(token, performance.now(), ownFields);
     if (found?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
     const rights = rightsOf(found, client.ip);
-    const { admin, app, mustSetUpTfa, policies } = rights;
+    const { admin, app, mustSetUpTfa, requiresTfa, satisfiesTfa, policies } = rights;
     // This runs for every request. The properties are listed one by one, because with a spread they would use three kilobytes.
     return {
       admin,
       app,
       mustSetUpTfa,
+      requiresTfa,
+      satisfiesTfa,
       policies,
       userId: found.id,
       role: found.role,

@@ -23,7 +23,6 @@ import {
   type RegistrationCredential,
 } from '../../schemas/passkeys.js';
 import type { Activity } from '../activity/service.js';
-import { requireLiveSession } from '../auth/sessions/live-session.js';
 import type { SignInMethods } from '../auth/sign-in-methods.js';
 import type { StepUp } from '../auth/step-up/service.js';
 import type { WebAuthn } from '../auth/webauthn/service.js';
@@ -35,7 +34,8 @@ export interface Passkeys {
   /** What a browser needs to create a passkey for the caller. @throws {ApiError} INVALID_PAYLOAD if the caller has too many */
   start(caller: Principal): Promise<PasskeyCreationOptions>;
   /**
-   * Stores a passkey that a browser has created with the options from {@link start}.
+   * Stores a passkey that a browser has created with the options from {@link start}. If it verified the user, the session then
+   * satisfies `enforce_tfa`.
    * @param name if undefined, the name of the browser and its system is used
    * @throws {ApiError} INVALID_PAYLOAD, identical for every fault in the credential
    */
@@ -63,13 +63,17 @@ export const maxPasskeys = 25;
 
 const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });
 const tooMany = () => refuse(`You have ${maxPasskeys} passkeys, which is the maximum. Remove one first.`);
+const notUserVerified = () =>
+  refuse(
+    'The passkey must verify you, for example with a fingerprint or a PIN. Set one up on the device, and try again.',
+  );
 const notVerified = () => refuse('The passkey could not be verified. Request new options, and try again.');
 
 export function createPasskeys(deps: {
   db: Executor;
   clock: Clock;
   webauthn: Pick<WebAuthn, 'creationOptions' | 'verifyRegistration'>;
-  stepUp: Pick<StepUp, 'requireFresh' | 'requireFreshAdministrator'>;
+  stepUp: Pick<StepUp, 'requireFresh' | 'requireStillProved' | 'requireFreshAdministrator' | 'markFresh'>;
   activity: Pick<Activity, 'record'>;
   projectName(): Promise<string>;
   signInMethods: SignInMethods;
@@ -117,7 +121,9 @@ export function createPasskeys(deps: {
       const { userId: user, client } = caller;
       const verified = await webauthn.verifyRegistration(credential, user);
       if (!verified) throw notVerified();
-      const { challenge, ...key } = verified;
+      const { challenge, isUserVerified, ...key } = verified;
+      // It could not satisfy `enforce_tfa`, but as the user's only second factor, it could not be replaced either.
+      if (caller.requiresTfa && !caller.satisfiesTfa && !isUserVerified) throw notUserVerified();
       const passkey = {
         ...{ id: randomUUID(), user, ...key, createdAt: clock(), lastUsedAt: null },
         name: name?.trim() ?? (deviceOf(client.userAgent) ?? 'Passkey').slice(0, maxPasskeyNameLength),
@@ -125,11 +131,12 @@ export function createPasskeys(deps: {
       return transact(db, async (tx) => {
         // The lock also keeps concurrent requests from exceeding the maximum.
         if (!(await lockLoginMethods(tx, user))) throw new ApiError('INVALID_CREDENTIALS');
-        await requireLiveSession(tx, caller);
+        await stepUp.requireStillProved(tx, caller);
         if ((await countPasskeys(tx, user)) >= maxPasskeys) throw tooMany();
         if (!(await spendState(tx, challenge.id, challenge.expiresAt))) throw notVerified();
         const added = await insertPasskey(tx, passkey);
         if (!added) throw notVerified();
+        if (isUserVerified) await stepUp.markFresh(caller, tx, { isVerifiedByPasskey: true });
         await activity.record(tx, caller, [
           { action: 'passkey_add', collection: 'passkeys', item: added.id, aside: { owner: user } },
         ]);
@@ -152,7 +159,7 @@ export function createPasskeys(deps: {
     remove: (caller, id) =>
       transact(db, async (tx) => {
         const ways = await lockLoginMethods(tx, caller.userId);
-        await requireLiveSession(tx, caller);
+        await stepUp.requireStillProved(tx, caller);
         await remove(tx, caller, caller.userId, id, ways);
       }),
 

@@ -11,8 +11,8 @@ import {
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Activity } from '../activity/service.js';
-import { requireLiveSession } from '../auth/sessions/live-session.js';
 import type { SignInMethods } from '../auth/sign-in-methods.js';
+import type { StepUp } from '../auth/step-up/service.js';
 import type { Principal } from '../server/caller.js';
 
 export interface Identities {
@@ -30,16 +30,17 @@ export interface Identities {
 export function createIdentities(deps: {
   db: Executor;
   signInMethods: SignInMethods;
+  stepUp: Pick<StepUp, 'requireStillProved'>;
   activity: Pick<Activity, 'record'>;
 }): Identities {
-  const { db, signInMethods, activity } = deps;
+  const { db, signInMethods, stepUp, activity } = deps;
   return {
     list: (caller) => listIdentities(db, caller.userId),
 
     unlink: (caller, id) =>
       transact(db, async (tx) => {
         const ways = await lockLoginMethods(tx, caller.userId);
-        await requireLiveSession(tx, caller);
+        await stepUp.requireStillProved(tx, caller);
         const all = await listIdentities(tx, caller.userId);
         const unlinked = all.find((identity) => identity.id === id.toLowerCase());
         if (!ways || !unlinked) throw new ApiError('FORBIDDEN');

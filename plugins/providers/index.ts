@@ -22,7 +22,7 @@ declare module 'fastify' {
 /** `app.providerFlow`: login with OAuth2 and OpenID Connect. `app.identities`: the accounts at providers with which users log in. */
 export const providersPlugin = plugin(
   async (app) => {
-    const { config, db, clock, sessions, secondFactor, signInMethods, activity, observe } = app;
+    const { config, db, clock, sessions, secondFactor, signInMethods, stepUp, activity, observe } = app;
     const attempts = createAttempts({ box: createSecretBox(keysFor(config, 'provider-login')), clock });
     const secure = config.PUBLIC_URL.startsWith('https:');
     // Browsers prevent every other host, including subdomains, from setting a cookie with this name.
@@ -58,7 +58,7 @@ export const providersPlugin = plugin(
       'providerFlow',
       createProviderFlow({ db, publicUrl: config.PUBLIC_URL, attempts, providers, cookieNames, cookie }),
     );
-    app.decorate('identities', createIdentities({ db, signInMethods, activity }));
+    app.decorate('identities', createIdentities({ db, signInMethods, stepUp, activity }));
     app.decorate('listProviders', ({ sessionOnly } = { sessionOnly: false }) =>
       config.PROVIDERS.filter(({ MODE: mode }) => !sessionOnly || mode === 'session').map(
         ({ key: name, DRIVER: driver, LABEL: label, ICON: icon }) => ({
@@ -86,6 +86,7 @@ export const providersPlugin = plugin(
       'sessions',
       'second-factor',
       'sign-in-methods',
+      'step-up',
       'cookie',
       'csrf',
       'activity',

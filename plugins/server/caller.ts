@@ -39,8 +39,15 @@ export interface Rights {
   admin: boolean;
   /** May read their own user and role. */
   app: boolean;
-  /** Must set up two-factor authentication before anything else. */
+  /** Must set up a second factor, or prove the one that they have, before anything else. */
   mustSetUpTfa: boolean;
+  /**
+   * Whether one of the user's policies has `enforce_tfa`. Includes policies that do not apply to the address of this request, because
+   * a second factor that is added or removed from here works, or is missing, everywhere.
+   */
+  requiresTfa: boolean;
+  /** Whether the user has two-factor authentication, or the session has proved a passkey that counts as two factors. */
+  satisfiesTfa: boolean;
   policies: readonly PolicyRecord[];
 }
 
@@ -197,6 +204,8 @@ export function rightsOf(principal: Pick<PrincipalRecord, 'has_tfa' | 'policies'
     admin: policies.some((policy) => policy.admin_access),
     app: policies.some((policy) => policy.app_access),
     mustSetUpTfa: !principal.has_tfa && policies.some((policy) => policy.enforce_tfa),
+    requiresTfa: principal.policies.some((policy) => policy.enforce_tfa),
+    satisfiesTfa: principal.has_tfa,
     policies,
   };
 }

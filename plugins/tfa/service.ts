@@ -7,7 +7,6 @@ import type { Activity } from '../activity/service.js';
 import { hashRecoveryCode, newRecoveryCodes } from '../auth/second-factor/recovery-codes.js';
 import type { SecondFactor } from '../auth/second-factor/service.js';
 import { matchStep, newSecret, otpauthUrl, readSecret } from '../auth/second-factor/totp.js';
-import { requireLiveSession } from '../auth/sessions/live-session.js';
 import type { OwnPassword } from '../auth/step-up/own-password.js';
 import type { IdentityProof } from '../auth/step-up/reauthentication.js';
 import type { StepUp } from '../auth/step-up/service.js';
@@ -18,7 +17,7 @@ import type { Principal } from '../server/caller.js';
 export interface TwoFactor {
   /**
    * Generates a secret with which the caller can set up an authenticator app. The secret is not stored. The correct password makes
-   * the session fresh. Users without a password need a fresh session.
+   * the session fresh. Users without a password, and those for whom the password is not enough, need a fresh session.
    * @throws {ApiError} INVALID_PAYLOAD, REAUTHENTICATION_REQUIRED, REQUESTS_EXCEEDED; INVALID_CREDENTIALS when the password is
    *   wrong
    */
@@ -52,7 +51,7 @@ export function createTwoFactor(deps: {
   box: SecretBox;
   clock: Clock;
   ownPassword: OwnPassword;
-  stepUp: Pick<StepUp, 'requireFresh' | 'markFresh'>;
+  stepUp: Pick<StepUp, 'requireFresh' | 'markFresh' | 'needsSecondFactor' | 'requireStillProved'>;
   secondFactor: SecondFactor;
   activity: Pick<Activity, 'record'>;
   projectName(): Promise<string>;
@@ -70,10 +69,12 @@ export function createTwoFactor(deps: {
       if (!hasPassword) await stepUp.requireFresh(caller);
       if (hasPassword && password === undefined) throw refuse('password is required');
       if (user.tfaSecret !== null) throw alreadyOn();
+      const isPasswordEnough = hasPassword && !(await stepUp.needsSecondFactor(caller));
+      if (!isPasswordEnough) await stepUp.requireFresh(caller);
       if (hasPassword && password !== undefined) await ownPassword.require(caller, user, password);
       const secret = newSecret();
       await db.transaction(async (tx) => {
-        if (hasPassword && !(await stepUp.markFresh(caller, tx))) throw new ApiError('INVALID_CREDENTIALS');
+        if (isPasswordEnough && !(await stepUp.markFresh(caller, tx))) throw new ApiError('INVALID_CREDENTIALS');
         await record(tx, caller, 'tfa_generate', user.id);
       });
       return { secret, otpauth_url: otpauthUrl(secret, await projectName(), user.email ?? user.id) };
@@ -87,8 +88,9 @@ export function createTwoFactor(deps: {
       const step = matchStep(secret, otp, clock());
       if (step === null) throw wrongOtp().concerning(user.id).because('wrong_code');
       await db.transaction(async (tx) => {
+        await lockTwoFactorUser(tx, user.id);
+        await stepUp.requireStillProved(tx, caller);
         if (!(await writeTfaSecret(tx, user.id, box.seal(secret, user.id), step))) throw alreadyOn();
-        await requireLiveSession(tx, caller);
         await replaceRecoveryCodes(tx, user.id, []);
         await deleteSessionsOf(tx, [user.id], caller.sessionId);
         await record(tx, caller, 'tfa_enable', user.id);
@@ -104,7 +106,7 @@ export function createTwoFactor(deps: {
         await secondFactor.use(tx, user.id, accepted, caller, [eventOf('tfa_disable', user.id)]).catch((error) => {
           throw error instanceof ApiError ? wrongOtp().concerning(user.id).because('wrong_code') : error;
         });
-        await requireLiveSession(tx, caller);
+        await stepUp.requireStillProved(tx, caller);
         await removeTfa(tx, user.id);
         await deleteSessionsOf(tx, [user.id], caller.sessionId);
       });
@@ -128,7 +130,7 @@ export function createTwoFactor(deps: {
         const isSamePassword = givenPassword === undefined || current?.password === user.password;
         if (current?.tfaSecret !== user.tfaSecret || !isSamePassword) throw new ApiError('INVALID_CREDENTIALS');
         if (accepted) await secondFactor.use(tx, user.id, accepted, caller);
-        await requireLiveSession(tx, caller);
+        await stepUp.requireStillProved(tx, caller);
         await replaceRecoveryCodes(tx, user.id, codes.map(hashOf));
         await record(tx, caller, 'recovery_codes', user.id);
       });

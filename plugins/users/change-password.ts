@@ -8,7 +8,6 @@ import { invalidCredentials } from '../../schemas/errors.js';
 import type { Activity } from '../activity/service.js';
 import type { PasswordRules } from '../auth/password-rules/service.js';
 import type { Passwords } from '../auth/passwords/service.js';
-import { requireLiveSession } from '../auth/sessions/live-session.js';
 import type { SignInMethods } from '../auth/sign-in-methods.js';
 import type { OwnPassword } from '../auth/step-up/own-password.js';
 import type { StepUp } from '../auth/step-up/service.js';
@@ -29,7 +28,7 @@ export type ChangePassword = (
 
 export function createChangePassword(deps: {
   db: Executor;
-  stepUp: Pick<StepUp, 'requireProofForOwnRow'>;
+  stepUp: Pick<StepUp, 'requireProofForOwnRow' | 'requireStillProved'>;
   ownPassword: OwnPassword;
   signInMethods: Pick<SignInMethods, 'requireUnmanaged'>;
   passwords: Pick<Passwords, 'hash'>;
@@ -50,7 +49,7 @@ export function createChangePassword(deps: {
       // The stored password must still be the one that was checked.
       const isSame = currentPassword === undefined || current?.password === former.password;
       if (!current || !isSame) throw invalidCredentials(userId, 'user_changed');
-      await requireLiveSession(tx, caller);
+      await stepUp.requireStillProved(tx, caller);
       signInMethods.requireUnmanaged(current);
       await writePassword(tx, userId, hash);
       // Otherwise the user could not sign in with the password.

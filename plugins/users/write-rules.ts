@@ -15,7 +15,6 @@ import { userStatuses } from '../../schemas/users.js';
 import { grantsAccountAccess, requireNoAdministrator, requireRightsOverUsers } from '../access/account-rights.js';
 import type { PasswordRules } from '../auth/password-rules/service.js';
 import type { Passwords } from '../auth/passwords/service.js';
-import { requireLiveSession } from '../auth/sessions/live-session.js';
 import type { SignInMethods } from '../auth/sign-in-methods.js';
 import type { OwnPassword } from '../auth/step-up/own-password.js';
 import type { StepUp } from '../auth/step-up/service.js';
@@ -97,7 +96,7 @@ export function createUserWriteRules(deps: {
   passwords: Passwords;
   passwordRules: PasswordRules;
   clock: Clock;
-  stepUp: Pick<StepUp, 'isStale' | 'requireProofForOwnRow' | 'requireFreshAdministrator'>;
+  stepUp: Pick<StepUp, 'isStale' | 'requireProofForOwnRow' | 'requireStillProved' | 'requireFreshAdministrator'>;
   ownPassword: OwnPassword;
   signInMethods: Pick<SignInMethods, 'requireUnmanaged'>;
   /** Changes of the caller's own address, which must be confirmed by email. Null: a new address takes effect immediately. */
@@ -172,7 +171,7 @@ export function createUserWriteRules(deps: {
     check: async (tx, caller, changes, action) => {
       const isOwn = isPrincipal(caller) && changes.some(({ keys }) => keys.some((key) => key === caller.userId));
       if (action === 'update' && isOwn && changes.some(({ payload }) => writesCredentials(caller, payload.columns))) {
-        await requireLiveSession(tx, caller);
+        await stepUp.requireStillProved(tx, caller);
       }
       if (!caller.admin) await checkLimits(tx, caller, changes, action, clock());
       for (const { payload } of changes) {

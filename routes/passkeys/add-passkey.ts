@@ -19,7 +19,7 @@ export function addPasskey(app: App): void {
         tags: ['Passkeys'],
         summary: 'Add a passkey',
         description:
-          'Adds a passkey to your account, so that you can log in with it. Send the credential that the browser returns for the options from `POST /users/me/passkeys/options`. If the passkey cannot be verified, the response is `INVALID_PAYLOAD`, regardless of the reason. If you omit `name`, the passkey is named after the browser. If `AUTH_PASSKEYS` is `false`, this operation fails with `ROUTE_NOT_FOUND`.',
+          'Adds a passkey to your account, so that you can log in with it. Send the credential that the browser returns for the options from `POST /users/me/passkeys/options`. If the passkey cannot be verified, the response is `INVALID_PAYLOAD`, regardless of the reason. If `enforce_tfa` requires you to set up a second factor, the passkey must verify you, and adding it lifts the restriction of your session. If you omit `name`, the passkey is named after the browser. If `AUTH_PASSKEYS` is `false`, this operation fails with `ROUTE_NOT_FOUND`.',
         body: AddPasskeyBody,
         response: {
           200: { ...PasskeyResponse, description: 'The new passkey.' },

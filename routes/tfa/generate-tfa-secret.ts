@@ -18,7 +18,7 @@ export function generateTfaSecret(app: App): void {
         tags: ['Two-factor authentication'],
         summary: 'Generate an authenticator secret',
         description:
-          'Generates a secret for an authenticator app. This is the first step of turning on two-factor authentication. The secret is not stored, and the response is not wrapped in `data`. If you log in with a password, include it in the request, which also makes your session fresh. Otherwise, your session must already be fresh.',
+          'Generates a secret for an authenticator app. This is the first step of turning on two-factor authentication. The secret is not stored, and the response is not wrapped in `data`. If you log in with a password, include it in the request, which also makes your session fresh. Your session must already be fresh if you log in another way, or if your passkey is a required second factor.',
         body: GenerateTfaSecretBody,
         response: { 200: TfaSecret, ...errorResponses('REAUTHENTICATION_REQUIRED') },
       },

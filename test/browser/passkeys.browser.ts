@@ -123,6 +123,36 @@ t.test('if the session is not fresh, a passkey confirms the identity', async () 
   await says(person, 'Password changed.');
 });
 
+t.test('if a second factor is required, a passkey opens the rest of the account', async (t) => {
+  const user = await createUser(service, [], { enforce_tfa: true });
+  const person = await withAuthenticator({ bypassCSP: true });
+  const sections = () => person.page.getByRole('link', { name: 'Sessions' });
+  await signIn(person, user.email, user.password);
+  await waitForOwnAccount(person);
+  await says(person, 'Your account needs two-factor authentication.');
+  await button(person, 'Add a passkey').click();
+  await sections().waitFor();
+  await signOut(person);
+
+  await signIn(person, user.email, user.password);
+  await waitForOwnAccount(person);
+  await says(person, 'Your account is protected by a passkey.');
+  t.notOk(await person.page.getByText('Your account needs two-factor authentication.').isVisible());
+  t.strictSame(await accessibilityViolations(person), []);
+  await saveScreenshot(person, 'passkey-required');
+  await button(person, 'Set up Authenticator app').click();
+  await person.page.locator('#tfa-password').fill(user.password);
+  await person.page.locator('#tfa-begin [type=submit]').click();
+  const dialog = person.page.getByRole('dialog', { name: 'Confirm that it’s you' });
+  await dialog.getByRole('button', { name: 'Use a passkey' }).waitFor();
+  t.notOk(await dialog.getByLabel('Current password').isVisible(), 'the password is not strong enough');
+  await person.page.reload();
+  await waitForOwnAccount(person);
+  await person.page.locator('[data-confirm-passkey]').click();
+  await sections().waitFor();
+  t.notOk(await person.page.getByText('Your account is protected by a passkey.').isVisible());
+});
+
 t.test('the code in the guide adds a passkey and signs in with it', async (t) => {
   const url = `http://localhost:${port}`;
   const codes = {

@@ -135,7 +135,7 @@ export const passkeys: readonly Mutation[] = [
   {
     ids: [],
     fault: 'a password reset keeps the passkeys of an attacker',
-    edits: [{ find: '(await deletePasskeysSince(tx, userId, since))', replace: 'false' }],
+    edits: [{ find: '(await deletePasskeysSince(tx, userId, since, keepsFactor))', replace: 'false' }],
     tests: ['test/auth/password-reset-effects.test.ts'],
   },
 ];

@@ -78,8 +78,9 @@ export const sessions: readonly Mutation[] = [
           'const found = remembered.has(token)\n? remembered.get(token)\n: await find(token, performance.now(), ownFields);',
       },
       {
-        find: 'const { admin, app, mustSetUpTfa, policies } = rights;',
-        replace: 'const { admin, app, mustSetUpTfa, policies } = rights;\nremembered.set(token, found);',
+        find: 'const { admin, app, mustSetUpTfa, requiresTfa, satisfiesTfa, policies } = rights;',
+        replace:
+          'const { admin, app, mustSetUpTfa, requiresTfa, satisfiesTfa, policies } = rights;\nremembered.set(token, found);',
       },
       {
         find: 'const { db, accessTokens, clock, gracePeriod } = deps;',
@@ -203,8 +204,8 @@ export const sessions: readonly Mutation[] = [
     fault: 'a session that ends during a request still changes credentials',
     edits: [
       {
-        find: 'if (sessionId !== null && !(await sessionExists(tx, sessionId))) {',
-        replace: "if (sessionId === '' && !(await sessionExists(tx, sessionId))) {",
+        find: "if (!session) throw new ApiError('INVALID_CREDENTIALS').concerning(caller.userId);",
+        replace: 'if (!session) return;',
       },
     ],
     tests: ['test/auth/sessions/ended-meanwhile.test.ts'],

@@ -9,6 +9,14 @@ const without = (fault: string, code: Code): Mutation => ({
   tests: ['test/auth/step-up/matrix.test.ts'],
 });
 
+/** A fault in the strength of a proof. */
+const replaced = (fault: string, find: string, replace: string, test = 'second-factor'): Mutation => ({
+  ids: [],
+  fault,
+  edits: [{ find, replace }],
+  tests: [`test/auth/step-up/${test}.test.ts`],
+});
+
 /** A fault that lets stale sessions call an operation that requires a fresh one. */
 const stale = (fault: string, route: string, test = 'test/auth/step-up/matrix.test.ts'): Mutation => ({
   ids: [],
@@ -27,9 +35,65 @@ export const stepUp: readonly Mutation[] = [
     in: 'createChangePassword',
     find: 'await stepUp.requireProofForOwnRow(caller, currentPassword);',
   }),
-  without('current_password replaces the one-time password of a user with a second factor', {
-    find: 'if (user.tfaSecret !== null && !isFresh(caller)) throw await refusal(db, caller.userId);',
-  }),
+  replaced(
+    'current_password replaces the second factor of a user',
+    'if (!(await needsSecondFactor(caller))) return;',
+    'return;',
+    'strength',
+  ),
+  replaced(
+    'the password alone makes the session of a user whose passkey is required fresh',
+    "if (!hasSecondFactor && (await stepUp.needsSecondFactor(caller, tx)))\n        throw invalidCredentials(user.id, 'one_factor');",
+    '',
+  ),
+  replaced(
+    'a login with one factor lets its session replace a required passkey',
+    'isRecent(caller) && (await isProved(caller, executor));',
+    'isRecent(caller);',
+  ),
+  replaced(
+    'a required second factor protects itself only at the addresses of the policy',
+    'requiresTfa: principal.policies.some((policy) => policy.enforce_tfa),',
+    'requiresTfa: policies.some((policy) => policy.enforce_tfa),',
+  ),
+  replaced(
+    'two sessions set up the first second factor simultaneously',
+    'if (!(await isProved({ ...caller, ...session }, tx))) throw await refusal(caller, tx);',
+    '',
+  ),
+  replaced(
+    'the secret of an app, generated with the password alone, makes a session fresh that needs the passkey',
+    'const isPasswordEnough = hasPassword && !(await stepUp.needsSecondFactor(caller));',
+    'const isPasswordEnough = hasPassword;',
+    'strength',
+  ),
+  replaced(
+    'a passkey confirms the identity, but the session stays restricted',
+    '.set({ authenticatedAt: now, ...(isVerifiedByPasskey ? { isVerifiedByPasskey } : {}) })',
+    '.set({ authenticatedAt: now })',
+  ),
+  replaced(
+    'a restricted session adds a passkey that cannot lift the restriction',
+    'if (caller.requiresTfa && !caller.satisfiesTfa && !isUserVerified) throw notUserVerified();',
+    '',
+  ),
+  replaced(
+    'a reset by email removes the only second factor',
+    'if (keepsLast && (await tx.$count(passkeys, older)) === 0) return false;',
+    '',
+  ),
+  replaced(
+    'a password confirms the identity although passwords are turned off',
+    "allowsPassword: ({ provider }) => !config.AUTH_DISABLE_DEFAULT && provider === 'default',",
+    "allowsPassword: ({ provider }) => provider === 'default',",
+    'configured-methods',
+  ),
+  replaced(
+    'a managed user confirms their identity with a code from an email',
+    'allowsEmail: (user) => !isManaged(user),',
+    'allowsEmail: () => true,',
+    'configured-methods',
+  ),
   without('a static token changes the credentials of its user if the password is given', {
     find: 'if (period > 0) requireSession(caller);',
   }),
@@ -38,7 +102,7 @@ export const stepUp: readonly Mutation[] = [
     fault: 'the password alone makes the session of a user with a second factor fresh',
     edits: [
       {
-        find: 'const needsCode = otp !== undefined || !passkey?.isUserVerified;',
+        find: 'const needsCode = otp !== undefined || !isVerifiedByPasskey;',
         replace: 'const needsCode = otp !== undefined;',
       },
     ],

@@ -40,7 +40,7 @@ export interface PrincipalRecord {
   id: string;
   status: string;
   role: string | null;
-  /** Whether the user has two-factor authentication, or the session began with a passkey that counts as two factors. */
+  /** Whether the user has two-factor authentication, or the session has proved a passkey that counts as two factors. */
   has_tfa: boolean;
   last_access: number | null;
   /** The role and its ancestors. */
@@ -81,7 +81,7 @@ const policyList = sql`coalesce(json_agg(json_build_object(
 
 /**
  * The user `u`, the chain of roles and the policies, in one statement. `union` ends the chain even if it is circular.
- * @param isVerifiedByPasskey whether the session began with a passkey that counts as two factors
+ * @param isVerifiedByPasskey whether the session has proved a passkey that counts as two factors
  */
 export const principalFrom = (
   source: SQL,

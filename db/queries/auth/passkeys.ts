@@ -134,8 +134,19 @@ export async function deletePasskey(tx: Executor, user: string, id: string): Pro
   return removed.length === 1;
 }
 
-/** Deletes the passkeys that a user added at `since` or later. @returns whether there were any */
-export async function deletePasskeysSince(tx: Executor, user: string, since: Date): Promise<boolean> {
+/**
+ * Deletes the passkeys that a user added at `since` or later.
+ * @param keepsLast whether they are kept if the user has no older ones
+ * @returns whether any were deleted
+ */
+export async function deletePasskeysSince(
+  tx: Executor,
+  user: string,
+  since: Date,
+  keepsLast: boolean,
+): Promise<boolean> {
+  const older = and(eq(passkeys.user, user), lt(passkeys.createdAt, since));
+  if (keepsLast && (await tx.$count(passkeys, older)) === 0) return false;
   const recent = and(eq(passkeys.user, user), gte(passkeys.createdAt, since));
   const removed = await tx.delete(passkeys).where(recent).returning({ id: passkeys.id });
   return removed.length > 0;

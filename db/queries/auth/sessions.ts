@@ -8,11 +8,6 @@ export async function deleteSession(executor: Executor, id: string): Promise<str
   return ended?.user;
 }
 
-export async function sessionExists(executor: Executor, id: string): Promise<boolean> {
-  const found = await executor.select({ id: sessions.id }).from(sessions).where(eq(sessions.id, id));
-  return found.length === 1;
-}
-
 /** Maximum number of sessions that one statement deletes. */
 const maxDeleted = 5000;
 

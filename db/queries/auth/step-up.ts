@@ -25,15 +25,28 @@ export async function findProofs(executor: Executor, user: string): Promise<Proo
   return found;
 }
 
+/** Whether a session satisfies `enforce_tfa`; undefined if it has ended. */
+export async function findSessionProof(
+  executor: Executor,
+  session: string,
+): Promise<{ satisfiesTfa: boolean } | undefined> {
+  const [found] = await executor
+    .select({ satisfiesTfa: sql<boolean>`${sessions.isVerifiedByPasskey} or ${users.tfaSecret} is not null` })
+    .from(sessions)
+    .innerJoin(users, eq(users.id, sessions.user))
+    .where(eq(sessions.id, session));
+  return found;
+}
+
 /** Records that the user of a session has proved their identity in it. @returns whether the session still exists */
 export async function markAuthenticated(
   executor: Executor,
   session: { id: string; user: string },
-  now: Date,
+  { now, isVerifiedByPasskey }: { now: Date; isVerifiedByPasskey: boolean },
 ): Promise<boolean> {
   const marked = await executor
     .update(sessions)
-    .set({ authenticatedAt: now })
+    .set({ authenticatedAt: now, ...(isVerifiedByPasskey ? { isVerifiedByPasskey } : {}) })
     .where(and(eq(sessions.id, session.id), eq(sessions.user, session.user)))
     .returning({ id: sessions.id });
   return marked.length === 1;

@@ -168,7 +168,7 @@ export function createEmailLogin(deps: {
     requestConfirmation: async (caller) => {
       const { userId, sessionId, client } = caller;
       stepUp.requireSession(caller);
-      const methods = await stepUp.methodsOf(userId);
+      const methods = await stepUp.methodsOf(caller);
       const { email } = await ownPassword.read(caller);
       if (!methods.includes('email') || email === null || sessionId === null) return;
       const [binding] = emailCodes.bindingHashes(['session', sessionId]);

@@ -1,4 +1,5 @@
 import type { Executor } from '../../../db/client.js';
+import { findPrincipalsAmong } from '../../../db/queries/access/principals.js';
 import { deleteEmailChange } from '../../../db/queries/auth/email-changes.js';
 import { countPasskeys, deletePasskeysSince } from '../../../db/queries/auth/passkeys.js';
 import { deleteSessionsOf } from '../../../db/queries/auth/sessions.js';
@@ -82,8 +83,15 @@ export function createPasswordReset(deps: {
     return user;
   };
 
+  /** Whether `enforce_tfa` applies to a user who has no second factor except passkeys. */
+  const needsPasskey = async (tx: Executor, userId: string): Promise<boolean> => {
+    const [principal] = await findPrincipalsAmong(tx, [userId]);
+    return principal?.has_tfa === false && principal.policies.some((policy) => policy.enforce_tfa);
+  };
+
   /**
-   * Removes what an attacker may have added to the account, so that the reset ends their access. Older credentials remain.
+   * Removes what an attacker may have added to the account, so that the reset ends their access. Older credentials remain. The last
+   * second factor of a user to whom `enforce_tfa` applies remains, too: otherwise, access to the mailbox alone would replace it.
    * @returns the removed credentials, and those that still work
    */
   const removeRecent = async (tx: Executor, user: Recipient): Promise<ResetReport> => {
@@ -92,8 +100,10 @@ export function createPasswordReset(deps: {
     const since = lookback === 0 ? null : new Date(clock().getTime() - lookback);
     const hadToken = since !== null && (await removeTokenSetSince(tx, userId, since));
     const unlinked = since === null ? [] : await deleteIdentitiesSince(tx, userId, since);
-    const hadPasskeys = since !== null && (await deletePasskeysSince(tx, userId, since));
-    const hasPasskeys = signInMethods.allowsPasskey(user) && (await countPasskeys(tx, userId)) > 0;
+    const allowsPasskeys = signInMethods.allowsPasskey(user);
+    const keepsFactor = allowsPasskeys && (await needsPasskey(tx, userId));
+    const hadPasskeys = since !== null && (await deletePasskeysSince(tx, userId, since, keepsFactor));
+    const hasPasskeys = allowsPasskeys && (await countPasskeys(tx, userId)) > 0;
     const [state] = await readAccountStates(tx, [userId]);
     const linked = await listIdentities(tx, userId);
     return {

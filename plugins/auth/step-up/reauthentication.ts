@@ -24,7 +24,8 @@ export interface IdentityProof {
 
 /**
  * Makes the caller's session fresh. Users with two-factor authentication must send a one-time password, or use a passkey that
- * verifies them, and may also send the password.
+ * verifies them, and may also send the password. Users who have a passkey and to whom `enforce_tfa` applies must use a passkey that
+ * verifies them, after which the session satisfies `enforce_tfa`.
  * Each credential in the request is checked, and counted like a login attempt.
  * @throws {ApiError} INVALID_PAYLOAD, INVALID_CREDENTIALS, INVALID_OTP, REQUESTS_EXCEEDED, SERVICE_UNAVAILABLE
  */
@@ -38,22 +39,23 @@ export function createReauthenticate(deps: {
   emailProofs: Pick<EmailProofs, 'check' | 'use'>;
   /** Null if passkeys are turned off. */
   passkeyProofs: PasskeyProofs | null;
-  stepUp: Pick<StepUp, 'markFresh' | 'methodsOf'>;
+  stepUp: Pick<StepUp, 'markFresh' | 'methodsOf' | 'needsSecondFactor'>;
   activity: Pick<Activity, 'record'>;
 }): Reauthenticate {
   const { db, ownPassword, secondFactor, passwordChecks, emailProofs, passkeyProofs, stepUp, activity } = deps;
 
   /** @returns the request that the code from an email belongs to */
   const requireEmailCode = (
-    { client, sessionId }: Principal,
+    caller: Principal,
     user: Pick<OwnCredentials, 'id' | 'email'>,
     code: string,
   ): Promise<string> =>
     passwordChecks.requireBy(
       user,
-      client,
+      caller.client,
       async () => {
-        const methods = await stepUp.methodsOf(user.id);
+        const { sessionId } = caller;
+        const methods = await stepUp.methodsOf(caller);
         if (!methods.includes('email') || sessionId === null) return undefined;
         return emailProofs.check(user.id, 'reauthentication', code, [['session', sessionId]]);
       },
@@ -81,7 +83,8 @@ export function createReauthenticate(deps: {
     if (password !== undefined) await ownPassword.require(caller, user, password);
     const request = emailCode === undefined ? undefined : await requireEmailCode(caller, user, emailCode);
     const passkey = credential === undefined ? undefined : await requirePasskey(caller, user, credential);
-    const needsCode = otp !== undefined || !passkey?.isUserVerified;
+    const isVerifiedByPasskey = passkey?.isUserVerified === true;
+    const needsCode = otp !== undefined || !isVerifiedByPasskey;
     const code = needsCode ? await secondFactor.require(user, otp, caller.client) : null;
     // Without two-factor authentication, `otp` proves nothing.
     if (code === null && password === undefined && request === undefined && passkey === undefined)
@@ -94,12 +97,16 @@ export function createReauthenticate(deps: {
       const isSame =
         current?.tfaSecret === user.tfaSecret && (password === undefined || current.password === user.password);
       if (!isSame) throw invalidCredentials(user.id, 'user_changed');
+      const hasSecondFactor = code !== null || isVerifiedByPasskey;
+      if (!hasSecondFactor && (await stepUp.needsSecondFactor(caller, tx)))
+        throw invalidCredentials(user.id, 'one_factor');
       const isUsed = request === undefined || (await emailProofs.use(tx, user.id, request));
       if (!isUsed) throw invalidCredentials(user.id, 'wrong_code');
       const isSigned = passkey === undefined || (await passkeyProofs?.use(tx, passkey, caller));
       if (!isSigned) throw invalidCredentials(user.id, 'wrong_passkey');
       if (code) await secondFactor.use(tx, user.id, code, caller);
-      if (!(await stepUp.markFresh(caller, tx))) throw new ApiError('INVALID_CREDENTIALS').concerning(user.id);
+      const isMarked = await stepUp.markFresh(caller, tx, { isVerifiedByPasskey });
+      if (!isMarked) throw new ApiError('INVALID_CREDENTIALS').concerning(user.id);
       await activity.record(tx, caller, [event]);
     });
   };

@@ -19,6 +19,8 @@ export interface NewCredential {
   transports: string[];
   isBackupEligible: boolean;
   isBackedUp: boolean;
+  /** Whether the authenticator verified the user, for example with a fingerprint or a PIN. */
+  isUserVerified: boolean;
   aaguid: string;
 }
 
@@ -140,6 +142,7 @@ export function createWebAuthn(deps: { challenges: Challenges; rpId: string; ori
           transports: wellFormedTransports(transports),
           isBackupEligible: info.credentialDeviceType === 'multiDevice',
           isBackedUp: info.credentialBackedUp,
+          isUserVerified: info.userVerified,
           aaguid: info.aaguid,
         };
       }),

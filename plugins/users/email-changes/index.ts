@@ -12,12 +12,13 @@ declare module 'fastify' {
 /** `app.emailChanges`: changes to the caller's own address, which must be confirmed through an email to the new address. */
 export const emailChangesPlugin = plugin(
   async (app) => {
-    const { db, clock, mail, linkTokens, activity, config } = app;
+    const { db, clock, mail, linkTokens, stepUp, activity, config } = app;
     const emailChanges = createEmailChanges({
       db,
       clock,
       mail,
       linkTokens,
+      stepUp,
       activity,
       lifetime: config.EMAIL_VERIFICATION_TOKEN_TTL,
       urls: {
@@ -32,5 +33,8 @@ export const emailChangesPlugin = plugin(
       'expired email changes could not be deleted',
     );
   },
-  { name: 'email-changes', dependencies: ['config', 'database', 'clock', 'scheduler', 'mail', 'tokens', 'activity'] },
+  {
+    name: 'email-changes',
+    dependencies: ['config', 'database', 'clock', 'scheduler', 'mail', 'tokens', 'step-up', 'activity'],
+  },
 );

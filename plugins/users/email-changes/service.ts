@@ -18,7 +18,7 @@ import {
 import { transact } from '../../../db/statements.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { Activity } from '../../activity/service.js';
-import { requireLiveSession } from '../../auth/sessions/live-session.js';
+import type { StepUp } from '../../auth/step-up/service.js';
 import type { Mail } from '../../mail/index.js';
 import { cancelStateOf, changeStateOf } from '../../mail/recipients.js';
 import type { Clock } from '../../platform/clock.js';
@@ -59,13 +59,14 @@ export function createEmailChanges(deps: {
   clock: Clock;
   mail: Pick<Mail, 'enqueueAll'>;
   linkTokens: LinkTokens;
+  stepUp: Pick<StepUp, 'requireStillProved'>;
   activity: Pick<Activity, 'record'>;
   /** How long a link can be used, in milliseconds. */
   lifetime: number;
   /** The pages that the links open. */
   urls: { confirm: string; cancel: string };
 }): EmailChanges {
-  const { db, clock, mail, linkTokens, activity, lifetime, urls } = deps;
+  const { db, clock, mail, linkTokens, stepUp, activity, lifetime, urls } = deps;
 
   const eventOf = (action: 'email_change_request' | 'email_change_cancel', item: string) =>
     ({ action, collection: 'users', item }) as const;
@@ -79,7 +80,7 @@ export function createEmailChanges(deps: {
     const { userId, client } = caller;
     const user = await lockRecipient(tx, userId);
     if (user?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
-    await requireLiveSession(tx, caller);
+    await stepUp.requireStillProved(tx, caller);
     if (user.email?.toLowerCase() === email.toLowerCase()) return withdraw(tx, userId, caller);
     const now = clock();
     const change = { user: userId, id: randomUUID(), email, createdAt: now };
