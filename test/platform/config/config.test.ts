@@ -183,6 +183,7 @@ const wrong: Record<string, string[]> = {
   PORT: ['-1', '65536', '80.9', '1e3', '0x1F', '080', 'http', 'true', 'NaN', 'Infinity', '9'.repeat(30)],
   PUBLIC_URL: ['auth.example', 'ftp://a.example', 'http://', 'http://[', 'http://a?b', 'http://a#b', 'javascript:1'],
   SECRET: ['short', 'x'.repeat(31)],
+  DATABASE_SCHEMA: ['pg_auth', 'a b', 'auth,public', '"auth"', 'x'.repeat(64)],
   DATABASE_URL: ['mysql://user:hunter2@db', 'postgresql://', 'hunter2', '/var/lib/hunter2'],
   PREVIOUS_SECRETS: ['hunter2', `${'x'.repeat(40)},hunter2`, `${'x'.repeat(31)},${'y'.repeat(40)}`],
   METRICS_TOKEN: ['hunter2', 'hunter2 with spaces in it'],
