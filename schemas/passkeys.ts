@@ -132,6 +132,26 @@ export const LoginWithPasskeyBody = named(
   ),
 );
 
+export const CheckPasskeyBody = named(
+  'CheckPasskeyBody',
+  Closed(
+    {
+      id: Type.String({
+        minLength: 1,
+        maxLength: 1364,
+        pattern: '^[A-Za-z0-9_=-]+$',
+        description: 'The `id` of the credential that the browser returned.',
+      }),
+    },
+    { examples: [{ id: exampleAssertion.id }] },
+  ),
+);
+
+export const CheckPasskeyResponse = named(
+  'CheckPasskeyResponse',
+  Data(Closed({ known: Type.Boolean({ description: 'Whether a user has this passkey.' }) }), { known: true }),
+);
+
 export const passkeyProperties = {
   id: Uuid('The ID of the passkey.'),
   name: Type.String({ description: 'The name of the passkey.' }),

@@ -1,11 +1,11 @@
-import { browserSupportsWebAuthnAutofill } from '@simplewebauthn/browser';
+import { type AuthenticationResponseJSON, browserSupportsWebAuthnAutofill } from '@simplewebauthn/browser';
 import { callWithCookie } from './api.js';
 import { ApiFailure } from './api-failure.js';
 import { enableCodeFields } from './code-field.js';
 import { find } from './dom.js';
 import { page } from './page-data.js';
 import { showPart } from './parts.js';
-import { canUsePasskeys, usePasskey } from './passkey.js';
+import { canUsePasskeys, reportUnknownPasskey, usePasskey } from './passkey.js';
 import { signIn } from './sign-in.js';
 import { failureText } from './texts.js';
 
@@ -19,13 +19,15 @@ export function startPasskeyLogin(settled: Promise<void>): void {
   const form = find('[data-part=form]');
   const alert = find('[data-alert]', form);
 
-  const complete = async (credential: object) => {
+  const complete = async (credential: AuthenticationResponseJSON) => {
     await settled;
     alert.textContent = '';
     prepareCode(startOver);
     const login = (otp?: string) =>
       callWithCookie('POST', '/auth/passkey', { credential, mode: 'session', ...(otp ? { otp } : {}) });
-    await signIn(login, page.redirect, handleFailure);
+    await signIn(login, page.redirect, handleFailure).catch(async (failure: unknown) => {
+      throw await reportUnknownPasskey(credential.id, failure);
+    });
   };
   const explain = (failure: unknown) => {
     alert.textContent = failureText('passkey', failure);

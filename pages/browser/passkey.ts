@@ -31,6 +31,30 @@ export async function usePasskey(isSuggested = false): Promise<AuthenticationRes
   return startAuthentication({ optionsJSON, useBrowserAutofill: isSuggested }).catch(fail);
 }
 
+/** Not in the types of TypeScript yet, nor in all browsers. */
+interface Signals {
+  signalUnknownCredential?(credential: { rpId: string; credentialId: string }): Promise<unknown>;
+}
+
+/**
+ * If the service does not know a passkey, tells the browser, which then no longer offers it.
+ * @param failure why the passkey was refused
+ * @returns the failure to show: `passkey_unknown`, or the given one
+ */
+export async function reportUnknownPasskey(credentialId: string, failure: unknown): Promise<unknown> {
+  if (!(failure instanceof ApiFailure) || failure.code !== 'INVALID_CREDENTIALS') return failure;
+  const check = callAnonymously<{ data: { known: boolean } }>('POST', '/auth/passkey/check', { id: credentialId });
+  const isKnown = await check.then(
+    ({ data }) => data.known,
+    () => true,
+  );
+  if (isKnown) return failure;
+  const signals = PublicKeyCredential as unknown as Signals;
+  // The message is the same if the browser cannot do this.
+  await signals.signalUnknownCredential?.({ rpId: page.passkeyDomain ?? '', credentialId }).catch(() => {});
+  return new ApiFailure('passkey_unknown');
+}
+
 /** Creates a passkey. @throws {ApiFailure} CANCELED, `passkey_exists` */
 export const createPasskey = (optionsJSON: PublicKeyCredentialCreationOptionsJSON): Promise<RegistrationResponseJSON> =>
   startRegistration({ optionsJSON }).catch(fail);

@@ -5,7 +5,7 @@ import { find, itemOf, withQuery } from './dom.js';
 import { handleForm } from './form.js';
 import type { Provider } from './page-data.js';
 import { page } from './page-data.js';
-import { usePasskey } from './passkey.js';
+import { reportUnknownPasskey, usePasskey } from './passkey.js';
 import { rememberAttempt } from './provider-attempt.js';
 import { iconHref } from './providers.js';
 import { startPause } from './resend-pause.js';
@@ -122,7 +122,10 @@ function enablePasskeyProof(dialog: HTMLDialogElement, prove: (proof: Proof) => 
     button.disabled = true;
     alert.textContent = '';
     try {
-      await prove({ credential: await usePasskey() });
+      const credential = await usePasskey();
+      await prove({ credential }).catch(async (failure: unknown) => {
+        throw await reportUnknownPasskey(credential.id, failure);
+      });
       dialog.close('proved');
     } catch (failure) {
       alert.textContent = failureText('passkey', failure);

@@ -1,4 +1,5 @@
 import type { App } from '../app.js';
+import { checkPasskey } from './check-passkey.js';
 import { checkPassword } from './check-password.js';
 import { login } from './login.js';
 import { loginWithEmail } from './login-with-email.js';
@@ -18,6 +19,7 @@ export async function authRoutes(app: App): Promise<void> {
   if (app.config.AUTH_PASSKEYS) {
     startPasskeyLogin(app);
     loginWithPasskey(app);
+    checkPasskey(app);
   }
   logout(app);
   refresh(app);

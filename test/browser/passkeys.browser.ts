@@ -91,7 +91,7 @@ t.test('users add a passkey, and then sign in with it', async (t) => {
   t.equal(await person.page.getByRole('heading', { name: 'Laptop' }).count(), 0);
 });
 
-t.test('a passkey that was removed is not accepted, and the page says so', async () => {
+t.test('a passkey that was removed is not accepted, and the page says so', async (t) => {
   const user = await createUser(service, []);
   const person = await withAuthenticator();
   await signIn(person, user.email, user.password);
@@ -103,8 +103,15 @@ t.test('a passkey that was removed is not accepted, and the page says so', async
   await person.respond(false);
   await signOut(person);
   await person.respond(true);
+  const told = person.page.evaluate(
+    () =>
+      new Promise<{ rpId: string }>((resolve) => {
+        Object.assign(PublicKeyCredential, { signalUnknownCredential: async (one: { rpId: string }) => resolve(one) });
+      }),
+  );
   await button(person, 'Use a passkey').click();
-  await says(person, 'This passkey is not accepted here.');
+  await says(person, 'This passkey is not accepted here. It was removed from the account.');
+  t.match(await told, { rpId: 'localhost', credentialId: /^[\w-]{16,}$/ }, 'the browser no longer offers it');
 });
 
 t.test('if the session is not fresh, a passkey confirms the identity', async () => {

@@ -301,3 +301,17 @@ t.test('the user handle is compared as bytes', async (t) => {
     isRefused(t, await signIn(service, passkey, { userHandle: userHandle.toString('base64url') }), 'other bytes');
   }
 });
+
+t.test('a client can ask whether a passkey exists', async (t) => {
+  const { id } = await createAccount(app);
+  const passkey = await addPasskeyTo(service, id);
+  const known = async (credentialId: string) =>
+    (await post('/auth/passkey/check', { id: credentialId })).json().data.known;
+  t.equal(await known(passkey.credentialId), true);
+  await app.db.delete(passkeys).where(eq(passkeys.id, passkey.id));
+  t.equal(await known(passkey.credentialId), false, 'removed');
+  t.equal(await known('AAAA'), false, 'never known');
+  for (const body of [{}, { id: '' }, { id: 7 }, { id: '<>' }, { id: 'A'.repeat(1365) }, { id: 'AAAA', user: id }]) {
+    refused(t, await post('/auth/passkey/check', body), 'INVALID_PAYLOAD', JSON.stringify(body).slice(0, 60));
+  }
+});

@@ -17,6 +17,8 @@ export interface PasskeyProof extends Assertion {
 
 /** Proofs of identity with a passkey. */
 export interface PasskeyProofs {
+  /** Whether a user has this passkey, whatever their status. @param credentialId in base64url */
+  isKnown(credentialId: string): Promise<boolean>;
   /**
    * Checks the response of a browser. The work is the same whether or not the passkey exists.
    * @returns `holder`: the user of the passkey, whatever their status; `proof`: undefined if the response is not valid, or
@@ -44,6 +46,8 @@ export function createPasskeyProofs(deps: {
 }): PasskeyProofs {
   const { db, clock, activity, webauthn, signInMethods } = deps;
   return {
+    isKnown: async (credentialId) => (await findPasskey(db, credentialId)) !== undefined,
+
     check: async (credential) => {
       const found = await findPasskey(db, credential.id);
       const assertion = await webauthn.verifyAssertion(credential, found?.passkey);
