@@ -397,7 +397,7 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'the owner of a taken address receives the link that confirms the change',
     edits: [
       {
-        find: 'if (owner && owner.id !== user.id) return writeAccountExists(owner);',
+        find: 'if (owner && owner.id !== user.id && !owner.isUnclaimed) return writeAccountExists(owner);',
         replace: '',
       },
     ],

@@ -99,9 +99,9 @@ export const providers: readonly Mutation[] = [
     fault: 'a provider account is linked to the user with the same address',
     edits: [
       {
-        find: 'const isMade = await insertProviderUser(tx, user);',
+        find: 'const isMade = (await insertUser()) || (!(await find()) && (await insertUser()));',
         replace:
-          'const isMade = await insertProviderUser(tx, user);\nconst owner = !isMade && email !== null ? await findRecipientByEmail(tx, email) : undefined;\nif (owner) await insertIdentity(tx, { ...identity, user: owner.id, isPrimary: false });',
+          'const isMade = await insertUser();\nconst owner = !isMade && email !== null ? await findRecipientByEmail(tx, email) : undefined;\nif (owner) await insertIdentity(tx, { ...identity, user: owner.id, isPrimary: false });',
       },
     ],
     tests: ['test/providers/oauth2.test.ts'],

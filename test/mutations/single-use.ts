@@ -233,9 +233,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'the request body influences which rate limit applies',
     edits: [
       {
-        find: 'async ({ client }: FastifyRequest) =>\n        app.rateLimits.enforceRateLimit(rateClass, client.network);',
-        replace:
-          'async ({ client, body }: FastifyRequest) =>\napp.rateLimits.enforceRateLimit(rateClass, `${client.network} ${(body as { email?: string }).email}`);',
+        find: 'isPerUser ? request.currentUser.userId : request.client.network',
+        replace: '`${request.client.network} ${(request.body as { email?: string }).email}`',
       },
     ],
     tests: ['test/server/limits/mails.test.ts'],
