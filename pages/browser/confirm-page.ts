@@ -1,4 +1,4 @@
-import { callWithCookie } from './api.js';
+import { callWithOwnSession } from './api.js';
 import { handleForm } from './form.js';
 import { isLinkFailure, showDeadLink, takeLink } from './link-page.js';
 import { showPart } from './parts.js';
@@ -9,8 +9,8 @@ export function startConfirmPage(scope: 'confirm_email' | 'cancel_email' | 'not_
   if (!link) return;
   handleForm('#confirm', scope, async () => {
     try {
-      // With the cookie, so that the session of this browser does not end.
-      await callWithCookie('POST', path, { token: link.token });
+      // The session of this browser does not end.
+      await callWithOwnSession('POST', path, { token: link.token });
     } catch (failure) {
       if (!isLinkFailure(failure)) throw failure;
       showDeadLink(scope, link.token, failure.code);

@@ -1,4 +1,4 @@
-import { callWithCookie, endSession } from './api.js';
+import { callWithCookie, endSessions, hasCookie } from './api.js';
 import { ApiFailure } from './api-failure.js';
 import { handleForm } from './form.js';
 import { isLinkFailure, showDeadLink, takeLink } from './link-page.js';
@@ -22,7 +22,7 @@ export function startEmailLogin(): void {
 
   handleForm('#email-login', 'email_login', async () => {
     // End an earlier session in this browser, which may be that of another user.
-    if (page.hasSession) await endSession().catch(() => {});
+    if (hasCookie) await endSessions().catch(() => {});
     await signIn(login, redirect, handleFailure);
   });
 }

@@ -1,4 +1,4 @@
-import { callAnonymously, callInSession, callWithCookie, endSession } from './api.js';
+import { callAnonymously, callInSession, callWithCookie, endSessions, hasCookie, withEitherCookie } from './api.js';
 import { ApiFailure } from './api-failure.js';
 import { codeOf } from './code-field.js';
 import { find, leaveTo } from './dom.js';
@@ -17,7 +17,7 @@ const notices = { 'signed-out': 'status_signed_out', deleted: 'status_deleted', 
 
 export async function startLogin(): Promise<void> {
   await restoreQuery();
-  const settled = page.hasSession ? checkExistingSession() : Promise.resolve();
+  const settled = hasCookie ? checkExistingSession() : Promise.resolve();
   if (page.reason === 'INVALID_OTP' && startProviderCode(settled)) return;
   forgetAttempt();
   forgetPasswordLogin();
@@ -33,13 +33,13 @@ export async function startLogin(): Promise<void> {
 }
 
 /**
- * Redirects users who are already signed in. Clears the session cookie if it is no longer valid.
+ * Redirects users who are already signed in. Clears the cookies if they are no longer valid.
  */
 async function checkExistingSession(): Promise<void> {
   try {
-    await callInSession('GET', '/users/me?fields=id');
+    await withEitherCookie(() => callInSession('GET', '/users/me?fields=id'));
   } catch (failure) {
-    if (failure instanceof ApiFailure && failure.isSignedOut) await endSession().catch(() => {});
+    if (failure instanceof ApiFailure && failure.isSignedOut) await endSessions().catch(() => {});
     return;
   }
   await leaveTo(page.redirect);

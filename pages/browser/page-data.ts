@@ -11,6 +11,8 @@ export interface Provider {
 /** Whose link was opened, and what it requires, or why it cannot be used. */
 export type Link = { email: string; proof?: 'none' | 'password'; redirect?: string } | { reason: string };
 
+export type SessionMode = 'session' | 'cookie';
+
 /** The data that the service passes to the scripts of a page. */
 export interface PageData {
   page: string;
@@ -21,8 +23,11 @@ export interface PageData {
   links: { account: string; login: string };
   /** Where to go after signing in. The service has checked that it is one of these pages. */
   redirect: string;
-  /** Whether there is a session cookie, valid or not. */
-  hasSession: boolean;
+  /**
+   * The modes whose cookie the browser has, valid or not: `session` for users who signed in on these pages, `cookie` for users of an
+   * application in `cookie` mode.
+   */
+  sessionModes: readonly SessionMode[];
   offers: {
     passwordLogin: boolean;
     providers: boolean;

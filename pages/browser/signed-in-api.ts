@@ -1,4 +1,4 @@
-import { callInSession, goToLogin, type Method } from './api.js';
+import { callInSession, goToLogin, type Method, withEitherCookie } from './api.js';
 import { ApiFailure } from './api-failure.js';
 import type { Provider } from './page-data.js';
 import { page } from './page-data.js';
@@ -12,7 +12,7 @@ import { createProofDialog, type Proof } from './proof-dialog.js';
  */
 export async function callSignedIn<T>(method: Method, path: string, body?: object): Promise<T> {
   try {
-    return await callFresh<T>(method, path, body);
+    return await withEitherCookie(() => callFresh<T>(method, path, body));
   } catch (failure) {
     if (failure instanceof ApiFailure && failure.isSignedOut) return goToLogin();
     throw failure;

@@ -1,4 +1,4 @@
-import { endSession } from './api.js';
+import { endSessions } from './api.js';
 import { ApiFailure } from './api-failure.js';
 import { enableCodeFields } from './code-field.js';
 import { showLinkOutcome, startConnections } from './connections.js';
@@ -68,7 +68,7 @@ function enableSignOut(): void {
   const button = find<HTMLButtonElement>('[data-sign-out]');
   button.addEventListener('click', async () => {
     try {
-      await endSession();
+      await endSessions();
       await leaveTo(withQuery(page.links.login, { notice: 'signed-out' }));
     } catch (failure) {
       pageAlert(failureText('account', failure));

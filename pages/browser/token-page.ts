@@ -1,8 +1,7 @@
-import { callAnonymously, endSession } from './api.js';
+import { callAnonymously, endSessions, hasCookie } from './api.js';
 import { find } from './dom.js';
 import { handleForm } from './form.js';
 import { isLinkFailure, showDeadLink, takeLink } from './link-page.js';
-import { page } from './page-data.js';
 import { watchNewPassword } from './password-strength.js';
 import { signInWith } from './sign-in.js';
 
@@ -21,7 +20,7 @@ export function startTokenPage(scope: 'reset' | 'invite', path: string): void {
       return;
     }
     // End an earlier session in this browser, because the user signs in next.
-    if (page.hasSession) await endSession().catch(() => {});
+    if (hasCookie) await endSessions().catch(() => {});
     find<HTMLFormElement>(`#${scope}`).reset();
     await signInWith(email, password);
   });

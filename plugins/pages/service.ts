@@ -28,8 +28,8 @@ export type AccountView = (typeof accountViews)[number];
 export interface PageRequest {
   query: Readonly<Record<string, unknown>>;
   acceptLanguage: string | undefined;
-  /** Whether the request has a session cookie, valid or not. */
-  hasSession: boolean;
+  /** The modes whose cookie the browser has, valid or not. */
+  sessionModes: readonly ('session' | 'cookie')[];
   /** The section of the account page. Without it, the page shows the list of sections on phones. */
   view?: AccountView;
   /** The language that the user chose earlier in this browser. */
@@ -155,7 +155,7 @@ export function createPages(deps: Dependencies): Pages {
   };
 
   const render = async (name: PageName, visit: PageRequest, status = 200): Promise<RenderedPage> => {
-    const { query, acceptLanguage, hasSession, view, language, link } = visit;
+    const { query, acceptLanguage, sessionModes, view, language, link } = visit;
     const settings = await project();
     const lang = asText(query.lang);
     const locale = locales.pick(lang, language, ...acceptedLanguages(acceptLanguage), settings.default_language);
@@ -192,7 +192,7 @@ export function createPages(deps: Dependencies): Pages {
       base,
       links: { account: links.account, login: links.login },
       redirect: redirect ?? links.account,
-      hasSession,
+      sessionModes,
       offers: offered,
       providers,
       passwordMinLength,

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, routeNotFound } from '../../schemas/errors.js';
 import { type App, wantsHtml } from '../app.js';
@@ -32,12 +33,24 @@ export function pageRoutes(app: App): void {
   } as const;
   const hidden = { schema: { hide: true } };
 
+  const { config } = app;
+  const sessionCookies = [
+    { mode: 'session', name: config.SESSION_COOKIE_NAME, sameSite: config.SESSION_COOKIE_SAME_SITE },
+    { mode: 'cookie', name: config.REFRESH_TOKEN_COOKIE_NAME, sameSite: config.REFRESH_TOKEN_COOKIE_SAME_SITE },
+  ] as const;
+
+  /** Browsers do not send strict cookies when another site, such as a provider, leads to a page. The page's own requests have them. */
+  const sessionModesOf = ({ 'sec-fetch-site': site }: IncomingHttpHeaders, cookies: FastifyRequest['cookies']) =>
+    sessionCookies
+      .filter(({ name, sameSite }) => cookies[name] !== undefined || (sameSite === 'strict' && site === 'cross-site'))
+      .map(({ mode }) => mode);
+
   const visitOf = ({ query, headers, cookies }: FastifyRequest) => ({
     query: query as Record<string, unknown>,
     acceptLanguage: headers['accept-language'],
     // A request can fail before its cookies are parsed.
     language: cookies?.[languageCookie],
-    hasSession: cookies?.[app.config.SESSION_COOKIE_NAME] !== undefined,
+    sessionModes: sessionModesOf(headers, cookies ?? {}),
   });
 
   /** Sends a page, and remembers the language if the user has chosen one. */
@@ -74,7 +87,7 @@ export function pageRoutes(app: App): void {
   for (const view of [undefined, ...app.pages.accountViews]) {
     app.get(`/${view ?? ''}`, hidden, async (request, reply) => {
       const visit = { ...visitOf(request), ...(view === undefined ? {} : { view }) };
-      if (!visit.hasSession) {
+      if (visit.sessionModes.length === 0) {
         return reply.header('cache-control', 'no-store').redirect(app.pages.loginUrl(visit));
       }
       return send(reply, await app.pages.render('account', visit));

@@ -48,4 +48,29 @@ export const pages: readonly Mutation[] = [
     ],
     tests: ['test/pages/pages.test.ts'],
   },
+  {
+    ids: [],
+    fault: 'the account page asks users of an application in cookie mode to sign in',
+    edits: [
+      {
+        in: 'sessionModesOf',
+        find: 'cookies[name] !== undefined ||',
+        replace: "(cookies[name] !== undefined && mode === 'session') ||",
+      },
+      { in: 'sessionModesOf', find: '({ name, sameSite }) =>', replace: '({ mode, name, sameSite }) =>' },
+    ],
+    tests: ['test/pages/pages.test.ts', 'test/browser/session-modes.browser.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the account page does not use the refresh cookie if the session cookie is no longer valid',
+    edits: [{ in: 'useOtherCookie', find: 'mode = next;\nreturn true;', replace: 'return false;' }],
+    tests: ['test/browser/session-modes.browser.ts'],
+  },
+  {
+    ids: [],
+    fault: 'signing out on the account page leaves the session of the application',
+    edits: [{ in: 'signOut', find: "['session', 'cookie'] as const", replace: "['session'] as const" }],
+    tests: ['test/pages/pages.test.ts', 'test/browser/session-modes.browser.ts'],
+  },
 ];

@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { settings } from '../../db/schema.js';
+import { createAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
+import { logIn } from '../helpers/sessions.js';
 
-const { app, get } = await startTestApp(t);
+const service = await startTestApp(t);
+const { app, get, post } = service;
 
 const languages = ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN'];
 const visitorPages = [
@@ -224,8 +227,56 @@ t.test('visitors without a session are sent to sign in, and unusable cookies do 
       );
     }
   }
-  t.equal(dataOf((await get('/account/login', cookie)).body).hasSession, true);
-  t.equal(dataOf((await get('/account/login')).body).hasSession, false);
+});
+
+t.test('the account pages accept the cookie of either mode', async (t) => {
+  const refreshCookie = 'gatehouse_refresh_token=of-no-use';
+  const modesIn = async (headers: Record<string, string>) =>
+    dataOf((await get('/account/login', headers)).body).sessionModes;
+  t.strictSame(await modesIn({}), []);
+  t.strictSame(await modesIn(cookie), ['session']);
+  t.strictSame(await modesIn({ cookie: refreshCookie }), ['cookie']);
+  t.strictSame(await modesIn({ cookie: `${refreshCookie}; ${cookie.cookie}` }), ['session', 'cookie']);
+  for (const path of [
+    '/account',
+    '/account/profile',
+    '/account/security',
+    '/account/sessions',
+    '/account/connections',
+  ]) {
+    t.equal((await get(path, { cookie: refreshCookie })).statusCode, 200, path);
+    t.equal((await get(path)).statusCode, 302, path);
+  }
+});
+
+t.test(
+  'when another site leads to a page, the page itself looks for the cookies that browsers then hold back',
+  async (t) => {
+    const strict = await startTestApp(t, { SESSION_COOKIE_SAME_SITE: 'strict' });
+    const fromProvider = { 'sec-fetch-site': 'cross-site' };
+    const page = await strict.get('/account', fromProvider);
+    t.equal(page.statusCode, 200);
+    t.strictSame(dataOf(page.body).sessionModes, ['session']);
+    t.equal((await strict.get('/account', { 'sec-fetch-site': 'same-origin' })).statusCode, 302);
+    t.equal((await get('/account', fromProvider)).statusCode, 302, 'browsers send the other cookies');
+  },
+);
+
+t.test('signing out on the pages ends the sessions of both cookies', async (t) => {
+  const user = await createAccount(app);
+  const [session, refresh] = [await logIn(service, 'session', user), await logIn(service, 'cookie', user)];
+  const both = { cookie: `gatehouse_session_token=${session.token}; gatehouse_refresh_token=${refresh.token}` };
+  const signOut = (headers: Record<string, string>) => post('/account/sign-out', undefined, headers);
+  t.equal((await signOut({ ...both, origin: 'https://evil.example' })).statusCode, 403);
+  t.equal((await get('/users/me', session.headers)).statusCode, 200);
+  const done = await signOut(both);
+  t.equal(done.statusCode, 204);
+  t.strictSame(done.cookies.map(({ name, value }) => [name, value]).sort(), [
+    ['gatehouse_refresh_token', ''],
+    ['gatehouse_session_token', ''],
+  ]);
+  for (const { headers } of [session, refresh]) t.equal((await get('/users/me', headers)).statusCode, 401);
+  t.equal((await signOut({})).statusCode, 204, 'there is nothing to end');
 });
 
 t.test('the pages offer registration only if it is open', async (t) => {

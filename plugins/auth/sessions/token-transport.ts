@@ -12,6 +12,8 @@ declare module 'fastify' {
      * @throws {ApiError} INVALID_PAYLOAD if there is no credential at that place
      */
     sessionCredential(body: { refresh_token?: string; mode?: SessionMode }): SessionCredential;
+    /** The credential in the cookie of a mode; undefined if the request does not have that cookie. */
+    cookieCredential(mode: 'session' | 'cookie'): SessionCredential | undefined;
     /**
      * Sets the cookies that the mode of the session requires, and returns the tokens for the body. After a login in a browser, also sets
      * the cookie by which the service recognizes it.
@@ -32,17 +34,23 @@ export const tokenTransportPlugin = plugin(
   async (app) => {
     const { REFRESH_TOKEN_COOKIE_NAME: refreshCookie, SESSION_COOKIE_NAME: sessionCookie } = app.config;
 
+    const cookieOf = { cookie: refreshCookie, session: sessionCookie };
     const placeOf = (request: FastifyRequest, mode: SessionMode, inBody: string | undefined) => {
       if (mode === 'json') return { name: 'refresh_token in the body', tokens: inBody ? [inBody] : [] };
-      const cookie = mode === 'cookie' ? refreshCookie : sessionCookie;
-      return { name: `cookie ${cookie}`, tokens: request.cookieValues(cookie) };
+      return { name: `cookie ${cookieOf[mode]}`, tokens: request.cookieValues(cookieOf[mode]) };
     };
+    const arrivalOf = (reply: FastifyReply) => performance.now() - reply.elapsedTime;
 
     app.decorateReply('sessionCredential', function (this: FastifyReply, body): SessionCredential {
       const mode = body.mode ?? (body.refresh_token ? 'json' : 'cookie');
       const { name, tokens } = placeOf(this.request, mode, body.refresh_token);
       if (tokens.length === 0) throw new ApiError('INVALID_PAYLOAD', { reason: `Mode ${mode} requires the ${name}` });
-      return { mode, tokens, arrived: performance.now() - this.elapsedTime };
+      return { mode, tokens, arrived: arrivalOf(this) };
+    });
+
+    app.decorateReply('cookieCredential', function (this: FastifyReply, mode) {
+      const tokens = this.request.cookieValues(cookieOf[mode]);
+      return tokens.length === 0 ? undefined : { mode, tokens, arrived: arrivalOf(this) };
     });
 
     app.decorateReply('sendTokens', function (this: FastifyReply, issued: IssuedSession, { isBrowser = false } = {}) {
