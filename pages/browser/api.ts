@@ -1,11 +1,15 @@
 import { ApiFailure, failureOf } from './api-failure.js';
 import { leaveTo, withQuery } from './dom.js';
+import { showNotice } from './notice.js';
 import { page, type SessionMode } from './page-data.js';
+import { text } from './texts.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /** Milliseconds. */
 const requestTimeoutMs = 20_000;
+/** Seconds. If the service is overloaded for longer than this, the page reports it instead of waiting. */
+const maxWaitSeconds = 5;
 
 /** @throws {ApiFailure} */
 async function call<T>(
@@ -15,22 +19,36 @@ async function call<T>(
   body?: object,
   token?: string,
 ): Promise<T> {
-  const response = await fetch(`${page.base}${path}`, {
-    method,
-    credentials,
-    cache: 'no-store',
-    signal: AbortSignal.timeout(requestTimeoutMs),
-    headers: {
-      ...(body ? { 'content-type': 'application/json' } : {}),
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  }).catch(() => {
-    throw new ApiFailure('NETWORK');
-  });
+  const send = () =>
+    fetch(`${page.base}${path}`, {
+      method,
+      credentials,
+      cache: 'no-store',
+      signal: AbortSignal.timeout(requestTimeoutMs),
+      headers: {
+        ...(body ? { 'content-type': 'application/json' } : {}),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    }).catch(() => {
+      throw new ApiFailure('NETWORK');
+    });
+  let response = await send();
+  const wait = secondsToWait(response);
+  if (wait !== undefined) {
+    showNotice(text('status_waiting'), wait * 1000);
+    await new Promise((resolve) => setTimeout(resolve, wait * 1000));
+    response = await send();
+  }
   if (!response.ok) throw await failureOf(response);
-  const text = await response.text();
-  return (text === '' ? undefined : JSON.parse(text)) as T;
+  const content = await response.text();
+  return (content === '' ? undefined : JSON.parse(content)) as T;
+}
+
+/** After how many seconds the page repeats a request that the service had no time for; undefined: it does not. */
+function secondsToWait({ status, headers }: Response): number | undefined {
+  const seconds = Number.parseInt(headers.get('retry-after') ?? '', 10);
+  return status === 503 && seconds <= maxWaitSeconds ? Math.max(1, seconds) : undefined;
 }
 
 /** Calls the API anonymously, without the session cookie. @throws {ApiFailure} */

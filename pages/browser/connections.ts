@@ -1,6 +1,7 @@
 import { ApiFailure } from './api-failure.js';
+import { onPress } from './busy.js';
 import { ask } from './dialogs.js';
-import { find, itemOf, leaveTo, withQuery } from './dom.js';
+import { find, itemOf, leaveTo, setText, withQuery } from './dom.js';
 import { type Identity, readIdentities } from './identities.js';
 import type { OwnAccount } from './own-account.js';
 import { page } from './page-data.js';
@@ -73,7 +74,7 @@ function connectionItem(provider: string, id: string, action: string): HTMLEleme
 function connectedItem(identity: Identity, index: number, disconnect: false | (() => Promise<void>)): HTMLElement {
   const { provider, email, external_identifier, created_at, last_used_at } = identity;
   const item = connectionItem(provider, `connected-${index}`, text('choice_unlink_submit'));
-  find('[data-who]', item).textContent = email ?? external_identifier;
+  setText(find('[data-who]', item), email ?? external_identifier);
   const linked = text('status_linked_on', { date: dateText(created_at) });
   find('[data-when]', item).textContent = historyText(linked, last_used_at);
   const button = find('[data-act]', item);
@@ -95,8 +96,7 @@ function connectableItem(provider: string): HTMLElement {
   const item = connectionItem(provider, `connectable-${provider}`, text('choice_link_submit'));
   const button = find<HTMLButtonElement>('[data-act]', item);
   find('[data-who]', item).textContent = text('status_not_linked');
-  button.addEventListener('click', async () => {
-    button.disabled = true;
+  onPress(button, async () => {
     try {
       const { data } = await callSignedIn<{ data: { url: string } }>(
         'POST',
@@ -104,11 +104,9 @@ function connectableItem(provider: string): HTMLElement {
         { redirect: withQuery(connectionsUrl(), { notice: 'linked' }) },
       );
       rememberAttempt(provider, 'link');
-      location.assign(data.url);
+      await leaveTo(data.url);
     } catch (failure) {
       pageAlert(failureText('link', failure));
-    } finally {
-      button.disabled = false;
     }
   });
   return item;

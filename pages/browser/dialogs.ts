@@ -1,5 +1,7 @@
 import { ApiFailure } from './api-failure.js';
+import { whileBusy } from './busy.js';
 import { find } from './dom.js';
+import { hideNotice } from './notice.js';
 import { failureText } from './texts.js';
 import { focusHeading } from './views.js';
 
@@ -8,6 +10,8 @@ export const dialogNamed = (name: string): HTMLDialogElement => find<HTMLDialogE
 /** Opens a dialog. The browser keeps the focus inside, closes it with Escape, and returns the focus when it closes. */
 export function openDialog(name: string): HTMLDialogElement {
   const dialog = dialogNamed(name);
+  // The user has moved on.
+  hideNotice();
   dialog.returnValue = '';
   dialog.showModal();
   // The browser would focus the button that closes the dialog.
@@ -48,21 +52,18 @@ export function ask({ title, text, action, scope, act }: Question): void {
   find('.lead', dialog).textContent = text;
   yes.textContent = action;
   alert.textContent = '';
-  yes.onclick = async () => {
-    if (dialog.hasAttribute('aria-busy')) return;
-    dialog.setAttribute('aria-busy', 'true');
-    alert.textContent = '';
-    try {
-      await act();
-    } catch (failure) {
-      if (!(failure instanceof ApiFailure)) console.error(failure);
-      alert.textContent = failureText(scope, failure);
-      return;
-    } finally {
-      dialog.removeAttribute('aria-busy');
-    }
-    dialog.close();
-    // The button that opened the dialog may no longer exist.
-    if (document.activeElement === document.body) focusHeading();
-  };
+  yes.onclick = () =>
+    whileBusy(yes, async () => {
+      alert.textContent = '';
+      try {
+        await act();
+      } catch (failure) {
+        if (!(failure instanceof ApiFailure)) console.error(failure);
+        alert.textContent = failureText(scope, failure);
+        return;
+      }
+      dialog.close();
+      // The button that opened the dialog may no longer exist.
+      if (document.activeElement === document.body) focusHeading();
+    });
 }

@@ -18,6 +18,23 @@ export function withQuery(url: string, parameters: Record<string, string>): stri
   return `${pathname}?${searchParams}`;
 }
 
+/**
+ * Sets a text. An email address in it starts a new line rather than break. If it is longer than a line, it breaks before its punctuation,
+ * where it is easy to read.
+ */
+export function setText(element: Element, content: string): void {
+  const words = content.split(/(\s+)/);
+  element.replaceChildren(...words.map((word) => (word.includes('@') ? addressOf(word) : word)));
+}
+
+function addressOf(word: string): HTMLElement {
+  const address = document.createElement('span');
+  address.className = 'address';
+  const [first = '', ...more] = word.split(/(?<=.)(?=[@.+_-])/);
+  address.append(first, ...more.flatMap((part) => [document.createElement('wbr'), part]));
+  return address;
+}
+
 /** A copy of the element in a template. */
 export function itemOf(template: string): HTMLElement {
   const { content } = find<HTMLTemplateElement>(template);

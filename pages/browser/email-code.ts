@@ -1,8 +1,10 @@
 import { callWithCookie } from './api.js';
 import { ApiFailure } from './api-failure.js';
+import { onPress } from './busy.js';
 import { codeOf, withoutSpaces } from './code-field.js';
 import { find, leaveTo } from './dom.js';
 import { handleForm, isFilledIn } from './form.js';
+import { rememberWay } from './last-way.js';
 import { page } from './page-data.js';
 import { showPart, showStep } from './parts.js';
 import { resendPause, startPause } from './resend-pause.js';
@@ -69,15 +71,14 @@ export function startEmailCode(settled: Promise<void>): void {
       return;
     }
     remember(undefined);
+    rememberWay('email');
     await leaveTo(page.redirect);
   });
 
-  resend.addEventListener('click', async () => {
-    resend.disabled = true;
+  onPress(resend, async () => {
     try {
       await send(email);
     } catch (failure) {
-      resend.disabled = false;
       form.showFailure(failure);
       return;
     }
@@ -110,17 +111,13 @@ export function startEmailCode(settled: Promise<void>): void {
 /** Next to the password field, a button requests the code. It requires only the address. */
 function requestWithButton(address: HTMLInputElement, request: () => Promise<void>): void {
   const alert = find('[data-part=form] [data-alert]');
-  const button = find<HTMLButtonElement>('[data-email-code]');
-  button.addEventListener('click', async () => {
+  onPress(find('[data-email-code]'), async () => {
     if (!isFilledIn(address)) return address.focus();
-    button.disabled = true;
     alert.textContent = '';
     try {
       await request();
     } catch (failure) {
       alert.textContent = failureText('email_code', failure);
-    } finally {
-      button.disabled = false;
     }
   });
 }

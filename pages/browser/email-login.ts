@@ -1,6 +1,7 @@
 import { callWithCookie, endSessions, hasCookie } from './api.js';
 import { ApiFailure } from './api-failure.js';
 import { handleForm } from './form.js';
+import { rememberWay } from './last-way.js';
 import { isLinkFailure, showDeadLink, takeLink } from './link-page.js';
 import { page } from './page-data.js';
 import { signIn } from './sign-in.js';
@@ -11,8 +12,10 @@ export function startEmailLogin(): void {
   if (!link) return;
   const { token, redirect = page.redirect } = link;
 
-  const login = (otp?: string) =>
-    callWithCookie('POST', '/auth/email', { token, mode: 'session', ...(otp ? { otp } : {}) });
+  const login = async (otp?: string) => {
+    await callWithCookie('POST', '/auth/email', { token, mode: 'session', ...(otp ? { otp } : {}) });
+    rememberWay('email');
+  };
   const handleFailure = (failure: unknown) => {
     const isUsed = failure instanceof ApiFailure && failure.code === 'INVALID_CREDENTIALS';
     if (!isUsed && !isLinkFailure(failure)) return false;

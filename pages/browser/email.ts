@@ -1,3 +1,4 @@
+import { onPress } from './busy.js';
 import { dialogNamed } from './dialogs.js';
 import { find } from './dom.js';
 import { handleForm } from './form.js';
@@ -17,9 +18,7 @@ export function startEmail(account: OwnAccount): void {
     toast(waiting === null ? text('status_email_same') : text('status_email_sent', { email: waiting }));
   });
 
-  const cancel = find<HTMLButtonElement>('[data-pending-cancel]');
-  cancel.addEventListener('click', async () => {
-    cancel.disabled = true;
+  onPress(find('[data-pending-cancel]'), async () => {
     try {
       await callSignedIn('DELETE', '/users/me/email');
       await account.refresh();
@@ -27,8 +26,6 @@ export function startEmail(account: OwnAccount): void {
       find('#email-edit').focus();
     } catch (failure) {
       pageAlert(failureText('email', failure));
-    } finally {
-      cancel.disabled = false;
     }
   });
 }

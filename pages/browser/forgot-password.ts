@@ -3,6 +3,7 @@ import { find } from './dom.js';
 import { handleForm } from './form.js';
 import { handOverWith, takeHandedEmail } from './handed-email.js';
 import { showPart } from './parts.js';
+import { offerResend } from './resend.js';
 import { text } from './texts.js';
 
 export function startForgotPassword(): void {
@@ -11,6 +12,8 @@ export function startForgotPassword(): void {
   handOverWith('[data-hands-over]', () => email.value);
   handleForm('#forgot', 'forgot', async ({ email: address = '' }) => {
     await callAnonymously('POST', '/auth/password/request', { email: address });
-    showPart('done', text('status_forgot_done', { email: address }));
+    const part = showPart('done', text('status_forgot_done', { email: address }));
+    // The reset requires a confirmed address, which the service does not reveal.
+    if (part.querySelector('[data-resend]')) offerResend(part, address);
   });
 }

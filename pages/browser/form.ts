@@ -1,4 +1,5 @@
 import { ApiFailure } from './api-failure.js';
+import { whileBusy } from './busy.js';
 import { find } from './dom.js';
 import { failureText, text } from './texts.js';
 
@@ -44,7 +45,6 @@ export function handleForm(
   const alert = find('[data-alert]', around);
   // Dialogs have none: when an action succeeds, they close.
   const status = around.querySelector('[data-status]');
-  let isBusy = false;
 
   const form: FormControl = {
     element,
@@ -67,25 +67,23 @@ export function handleForm(
     },
   };
 
-  element.addEventListener('submit', async (event) => {
+  const button = find<HTMLButtonElement>('button[type=submit]', element);
+  element.addEventListener('submit', (event) => {
     event.preventDefault();
-    if (isBusy || !isValid(element)) return;
-    isBusy = true;
-    element.setAttribute('aria-busy', 'true');
-    alert.textContent = '';
-    if (status) status.textContent = '';
-    try {
-      await submit(valuesOf(element), form);
-    } catch (failure) {
-      if (!(failure instanceof ApiFailure)) console.error(failure);
-      form.showFailure(failure);
-    } finally {
-      isBusy = false;
-      element.removeAttribute('aria-busy');
-    }
+    return whileBusy(button, async () => {
+      if (!isValid(element)) return;
+      alert.textContent = '';
+      if (status) status.textContent = '';
+      try {
+        await submit(valuesOf(element), form);
+      } catch (failure) {
+        if (!(failure instanceof ApiFailure)) console.error(failure);
+        form.showFailure(failure);
+      }
+    });
   });
-  // The buttons were disabled until now, because the form has no action without this script.
-  for (const button of element.querySelectorAll<HTMLButtonElement>('button[type=submit]')) button.disabled = false;
+  // The button was disabled until now, because the form has no action without this script.
+  button.disabled = false;
   element.closest('dialog')?.addEventListener('close', form.clear);
   return form;
 }

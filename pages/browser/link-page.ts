@@ -1,6 +1,7 @@
 import { callAnonymously } from './api.js';
 import { ApiFailure } from './api-failure.js';
-import { find } from './dom.js';
+import { onPress } from './busy.js';
+import { find, setText } from './dom.js';
 import { takeLinkToken } from './link-token.js';
 import { type Link, page } from './page-data.js';
 import { showPart } from './parts.js';
@@ -36,7 +37,7 @@ export function takeLink(scope: string): OpenLink | undefined {
   }
   if (!link || !('email' in link)) return { token, email: '', proof: undefined, redirect: undefined };
   for (const place of document.querySelectorAll<HTMLElement>('[data-whose]')) {
-    place.textContent = link.email;
+    setText(place, link.email);
     place.hidden = false;
   }
   // Password managers store the new password for this address.
@@ -44,32 +45,35 @@ export function takeLink(scope: string): OpenLink | undefined {
   return { token, email: link.email, proof: link.proof, redirect: link.redirect };
 }
 
-/** Explains why a link cannot be used. A link that this service has issued can be sent again, to the stored address of the user. */
+/**
+ * Explains why a link cannot be used. A link that this service has issued can be sent again, to the stored address of the user. For any
+ * other link, the page leads to the form that requests a new one.
+ */
 export function showDeadLink(scope: string, token: string, code: string): void {
   const part = showPart('dead', failureText(scope, new ApiFailure(code)));
   const button = part.querySelector<HTMLButtonElement>('[data-send-again]');
   if (!button) return;
   const status = find('[data-sent]', part);
   const signIn = find('[data-sign-in]', part);
-  // After a link was used, most users only have to sign in.
-  const [first, second] =
-    code === 'TOKEN_EXPIRED' && page.page !== 'verify-email' ? [button, signIn] : [signIn, button];
-  second.classList.replace('primary', 'secondary');
-  first.after(second);
+  const startAgain = part.querySelector<HTMLElement>('[data-start-again]');
   // A registration expires together with its link, so there is nothing to send again.
-  button.hidden = code === 'INVALID_TOKEN' || (code === 'TOKEN_EXPIRED' && page.page === 'verify-email');
-  const again = part.querySelector<HTMLElement>('[data-register-again]');
-  if (again) again.hidden = code !== 'TOKEN_EXPIRED';
-  button.onclick = async () => {
-    button.disabled = true;
+  const canSendAgain = code !== 'INVALID_TOKEN' && !(code === 'TOKEN_EXPIRED' && page.page === 'verify-email');
+  button.hidden = !canSendAgain;
+  if (startAgain) startAgain.hidden = canSendAgain;
+  const renewal = canSendAgain ? button : startAgain;
+  // After a link was used, most users only have to sign in.
+  const isSignInFirst = canSendAgain && code !== 'TOKEN_EXPIRED';
+  if (isSignInFirst) renewal?.before(signIn);
+  (isSignInFirst ? renewal : renewal && signIn)?.classList.replace('primary', 'secondary');
+  onPress(button, async () => {
     try {
       await callAnonymously('POST', `/account/${page.page}/send-again`, { token });
       status.textContent = text('status_link_sent');
+      button.disabled = true;
     } catch (failure) {
       status.textContent = failureText(scope, failure);
-      button.disabled = false;
     }
-  };
+  });
 }
 
 /** The service inspects the link only while the token is in the URL, so the result is stored in the history state for reloads. */

@@ -1,15 +1,17 @@
 import { callAnonymously, callInSession, callWithCookie, endSessions, hasCookie, withEitherCookie } from './api.js';
 import { ApiFailure } from './api-failure.js';
+import { onPress } from './busy.js';
 import { codeOf } from './code-field.js';
-import { find, leaveTo } from './dom.js';
+import { find, leaveTo, setText } from './dom.js';
 import { startEmailCode } from './email-code.js';
 import { type FormControl, handleForm } from './form.js';
 import { handOverWith, takeHandedEmail } from './handed-email.js';
+import { markLastWay, rememberWay } from './last-way.js';
 import { page } from './page-data.js';
 import { showStep } from './parts.js';
 import { startPasskeyLogin } from './passkey-login.js';
 import { forgetPasswordLogin, rememberPasswordLogin } from './password-login.js';
-import { forgetAttempt, rememberAttempts, restoreQuery } from './provider-attempt.js';
+import { attemptedProvider, forgetAttempt, rememberAttempts, restoreQuery } from './provider-attempt.js';
 import { startProviderCode } from './provider-code.js';
 import { failureText, text } from './texts.js';
 
@@ -17,7 +19,8 @@ const notices = { 'signed-out': 'status_signed_out', deleted: 'status_deleted', 
 
 export async function startLogin(): Promise<void> {
   await restoreQuery();
-  const settled = hasCookie ? checkExistingSession() : Promise.resolve();
+  markLastWay();
+  const settled = hasCookie ? checkExistingSession(attemptedProvider()) : Promise.resolve();
   if (page.reason === 'INVALID_OTP' && startProviderCode(settled)) return;
   forgetAttempt();
   forgetPasswordLogin();
@@ -34,14 +37,16 @@ export async function startLogin(): Promise<void> {
 
 /**
  * Redirects users who are already signed in. Clears the cookies if they are no longer valid.
+ * @param provider from which the user has just returned
  */
-async function checkExistingSession(): Promise<void> {
+async function checkExistingSession(provider: string | undefined): Promise<void> {
   try {
     await withEitherCookie(() => callInSession('GET', '/users/me?fields=id'));
   } catch (failure) {
     if (failure instanceof ApiFailure && failure.isSignedOut) await endSessions().catch(() => {});
     return;
   }
+  if (provider !== undefined) rememberWay(`provider:${provider}`);
   await leaveTo(page.redirect);
 }
 
@@ -58,15 +63,15 @@ function startPasswordLogin(settled: Promise<void>): void {
     } catch (failure) {
       const isOtpFailure = failure instanceof ApiFailure && failure.code === 'INVALID_OTP';
       if (!isOtpFailure || code) throw returnToPasswordStep(form, failure);
-      find('[data-help]').hidden = true;
       switchTo(form, 'code');
       return;
     }
     rememberPasswordLogin();
+    rememberWay('password');
     await leaveTo(page.redirect);
   });
 
-  offerHelp();
+  offerReset();
   const email = find<HTMLInputElement>('#email');
   handOverWith('[data-hands-over]', () => email.value);
   if (takeHandedEmail(email)) find('#password').focus();
@@ -87,37 +92,26 @@ function credentials({ element }: FormControl, { email, password }: Record<strin
 function returnToPasswordStep(form: FormControl, failure: unknown): unknown {
   if (failure instanceof ApiFailure && failure.code === 'INVALID_CREDENTIALS') {
     switchTo(form, 'credentials');
-    find('[data-help]').hidden = false;
+    // The service does not reveal why the sign-in failed, so everyone is offered the same.
+    find('[data-forgot]').hidden = true;
+    find('[data-help-reset]').hidden = false;
   }
   return failure;
 }
 
-/**
- * After a failed sign-in, offers what may help. The service does not reveal why the sign-in failed, so the page offers the same to
- * everyone.
- */
-function offerHelp(): void {
+/** After a failed sign-in, the link to reset the password becomes a button that requests the email. */
+function offerReset(): void {
   const alert = find('[data-alert]');
-  const status = find('[data-status]');
-  for (const [selector, path, said] of [
-    ['[data-help-reset]', '/auth/password/request', 'status_forgot_done'],
-    ['[data-help-resend]', '/users/register/resend', 'status_register_resent'],
-  ] as const) {
-    const button = find<HTMLButtonElement>(selector);
-    button.addEventListener('click', async () => {
-      const { value: email } = find<HTMLInputElement>('#email');
-      button.disabled = true;
-      try {
-        await callAnonymously('POST', path, { email });
-        alert.textContent = '';
-        status.textContent = text(said, { email });
-      } catch (failure) {
-        alert.textContent = failureText('help', failure);
-      } finally {
-        button.disabled = false;
-      }
-    });
-  }
+  onPress(find('[data-help-reset]'), async () => {
+    const { value: email } = find<HTMLInputElement>('#email');
+    try {
+      await callAnonymously('POST', '/auth/password/request', { email });
+      alert.textContent = '';
+      setText(find('[data-status]'), text('status_forgot_done', { email }));
+    } catch (failure) {
+      alert.textContent = failureText('help', failure);
+    }
+  });
 }
 
 function switchTo({ element }: Pick<FormControl, 'element'>, name: 'credentials' | 'code'): void {

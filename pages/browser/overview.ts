@@ -1,4 +1,4 @@
-import { find } from './dom.js';
+import { find, setText } from './dom.js';
 import type { OwnAccount } from './own-account.js';
 import { page } from './page-data.js';
 import { labelOf } from './providers.js';
@@ -7,27 +7,28 @@ import { text } from './texts.js';
 /** Displays the state of the account: who the user is, and how the account is protected. */
 export function drawOverview({ me, mustSetUpTfa, managedBy, hasSelfService }: OwnAccount): void {
   const name = [me.first_name, me.last_name].filter(Boolean).join(' ');
-  const setText = (selector: string, content: string) => {
-    for (const place of document.querySelectorAll(selector)) place.textContent = content;
+  const setAll = (selector: string, content: string) => {
+    for (const place of document.querySelectorAll(selector)) setText(place, content);
   };
   const showIf = (selector: string, isShown: boolean) => {
     for (const place of document.querySelectorAll<HTMLElement>(selector)) place.hidden = !isShown;
   };
 
-  setText('[data-initials]', initialsOf(me.first_name, me.last_name, me.email));
-  setText('[data-full-name]', name || (me.email ?? ''));
-  setText('[data-own-email]', name ? (me.email ?? '') : '');
-  setText('[data-name-value]', name || text('status_not_set'));
-  setText('[data-email-value]', me.email ?? text('status_not_set'));
+  setAll('[data-initials]', initialsOf(me.first_name, me.last_name, me.email));
+  setAll('[data-full-name]', name || (me.email ?? ''));
+  // On one line, which ends with an ellipsis if the address is long. The profile shows the whole address.
+  find('[data-own-email]').textContent = name ? (me.email ?? '') : '';
+  setAll('[data-name-value]', name || text('status_not_set'));
+  setAll('[data-email-value]', me.email ?? text('status_not_set'));
   showIf('[data-email-verified]', me.email !== null && me.email_verified);
   showIf('[data-email-unverified]', me.email !== null && !me.email_verified);
   showIf('[data-email-none]', me.email === null);
   showIf('[data-pending]', me.pending_email !== null);
-  setText(
+  setAll(
     '[data-pending-email]',
     me.pending_email === null ? '' : text('status_email_pending', { email: me.pending_email }),
   );
-  setText('[data-language-value]', languageName(me.language));
+  setAll('[data-language-value]', languageName(me.language));
 
   showIf('[data-tfa-on]', me.tfa_enabled);
   showIf('[data-tfa-off]', !me.tfa_enabled);
@@ -43,9 +44,9 @@ export function drawOverview({ me, mustSetUpTfa, managedBy, hasSelfService }: Ow
   showIf('[data-self-service]', hasSelfService);
   for (const input of document.querySelectorAll<HTMLInputElement>('[data-username]')) input.value = me.email ?? '';
 
-  setText('[data-summary=profile]', me.email ?? '');
-  setText('[data-summary=security]', text(me.tfa_enabled ? 'status_summary_tfa_on' : 'status_summary_tfa_off'));
-  setText('[data-summary=connections]', me.providers.map(labelOf).join(', '));
+  setAll('[data-summary=profile]', me.email ?? '');
+  setAll('[data-summary=security]', text(me.tfa_enabled ? 'status_summary_tfa_on' : 'status_summary_tfa_off'));
+  setAll('[data-summary=connections]', me.providers.map(labelOf).join(', '));
 }
 
 /** Up to two letters that stand for a person. Some letters consist of several code points. */

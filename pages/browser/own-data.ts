@@ -1,3 +1,4 @@
+import { onPress } from './busy.js';
 import { ask } from './dialogs.js';
 import { find, leaveTo, withQuery } from './dom.js';
 import { download } from './download.js';
@@ -8,17 +9,13 @@ import { pageAlert } from './toast.js';
 
 /** Lets users download their data and, if the project allows it, delete their account. */
 export function startOwnData(): void {
-  const button = find<HTMLButtonElement>('[data-export]');
-  button.addEventListener('click', async () => {
-    button.disabled = true;
+  onPress(find('[data-export]'), async () => {
     pageAlert('');
     try {
       const { data } = await callSignedIn<{ data: object }>('GET', '/users/me/export');
       download('account-data.json', JSON.stringify(data, null, 2), 'application/json');
     } catch (failure) {
       pageAlert(failureText('data', failure));
-    } finally {
-      button.disabled = false;
     }
   });
   if (page.offers.selfDeletion) find('[data-delete]').addEventListener('click', askToDelete);

@@ -1,8 +1,10 @@
 import { type AuthenticationResponseJSON, browserSupportsWebAuthnAutofill } from '@simplewebauthn/browser';
 import { callWithCookie } from './api.js';
 import { ApiFailure } from './api-failure.js';
+import { onPress } from './busy.js';
 import { enableCodeFields } from './code-field.js';
 import { find } from './dom.js';
+import { rememberWay } from './last-way.js';
 import { page } from './page-data.js';
 import { showPart } from './parts.js';
 import { canUsePasskeys, reportUnknownPasskey, usePasskey } from './passkey.js';
@@ -15,7 +17,6 @@ const renewedAfterMs = 240_000;
 /** Lets users sign in with a passkey: with a button, or from the suggestions that the browser shows in the email address field. */
 export function startPasskeyLogin(settled: Promise<void>): void {
   if (!canUsePasskeys()) return;
-  const button = find<HTMLButtonElement>('[data-passkey-sign-in]');
   const form = find('[data-part=form]');
   const alert = find('[data-alert]', form);
 
@@ -23,8 +24,10 @@ export function startPasskeyLogin(settled: Promise<void>): void {
     await settled;
     alert.textContent = '';
     prepareCode(startOver);
-    const login = (otp?: string) =>
-      callWithCookie('POST', '/auth/passkey', { credential, mode: 'session', ...(otp ? { otp } : {}) });
+    const login = async (otp?: string) => {
+      await callWithCookie('POST', '/auth/passkey', { credential, mode: 'session', ...(otp ? { otp } : {}) });
+      rememberWay('passkey');
+    };
     await signIn(login, page.redirect, handleFailure).catch(async (failure: unknown) => {
       throw await reportUnknownPasskey(credential.id, failure);
     });
@@ -56,19 +59,16 @@ export function startPasskeyLogin(settled: Promise<void>): void {
     if (hasField && (await browserSupportsWebAuthnAutofill())) await suggest();
   };
 
-  button.addEventListener('click', async () => {
-    button.disabled = true;
+  onPress(find('[data-passkey-sign-in]'), async () => {
     alert.textContent = '';
     try {
       await complete(await usePasskey());
     } catch (failure) {
       explain(failure);
       void startSuggestions();
-    } finally {
-      button.disabled = false;
     }
   });
-  find('[data-passkey]').hidden = false;
+  for (const place of document.querySelectorAll<HTMLElement>('[data-passkey]')) place.hidden = false;
   void startSuggestions();
 }
 

@@ -1,4 +1,5 @@
 import { ApiFailure } from './api-failure.js';
+import { whileBusy } from './busy.js';
 import { ask, dialogNamed, openDialog } from './dialogs.js';
 import { find, itemOf } from './dom.js';
 import { handleForm } from './form.js';
@@ -33,6 +34,7 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
   const draw = async () => {
     const passkeys = await readPasskeys();
     list.replaceChildren(...passkeys.map(itemFor));
+    find('[data-no-passkeys]').hidden = passkeys.length > 0;
   };
   const itemFor = (passkey: Passkey, index: number) => {
     const item = itemOf('[data-passkey-item]');
@@ -81,8 +83,8 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
   });
 
   /** @param button pressed by the user */
-  const addPasskey = async (button: HTMLButtonElement) => {
-    button.disabled = true;
+  const addPasskey = (button: HTMLButtonElement) => whileBusy(button, () => createAndSave(button));
+  const createAndSave = async (button: HTMLButtonElement) => {
     pageAlert('');
     try {
       const { data: options } = await callSignedIn<{ data: Parameters<typeof createPasskey>[0] }>(
@@ -99,8 +101,7 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
     } catch (failure) {
       pageAlert(failureText('passkey', failure));
     } finally {
-      button.disabled = false;
-      // A disabled button loses the focus.
+      // The dialog of the browser, or a button that has disappeared, had the focus.
       if (document.activeElement === document.body) button.focus();
       if (document.activeElement === document.body) focusHeading();
     }
@@ -108,15 +109,17 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
   add.addEventListener('click', () => addPasskey(add));
   enableConfirmation();
 
+  const card = find('[data-card=passkeys]');
   try {
     await draw();
   } catch (failure) {
+    if (!(failure instanceof ApiFailure) || failure.code !== 'FORBIDDEN') throw failure;
     // This user is not allowed to manage their own account.
-    if (failure instanceof ApiFailure && failure.code === 'FORBIDDEN') return;
-    throw failure;
+    card.hidden = true;
+    return;
   }
   add.hidden = !canUsePasskeys() || account.managedBy !== undefined;
-  find('[data-card=passkeys]').hidden = add.hidden && list.childElementCount === 0;
+  card.hidden = add.hidden && list.childElementCount === 0;
   const isOffered = !account.mustSetUpTfa && account.managedBy === undefined;
   if (list.childElementCount === 0 && isOffered) await suggestPasskey(account.me.id, addPasskey);
 }

@@ -44,7 +44,8 @@ export function watchNewPassword(id: string, ownTexts: () => OwnTexts = () => ({
     if (input.value !== password) return;
     if (rejection === null) return show(0);
     show(rejection ? 1 : bitsOf(password) >= 70 ? 3 : 2);
-    showFault(input, rejection ? failureText('', rejection) : '');
+    // Typing has removed an earlier fault. One that is there now is from the service, which has the last word.
+    if (rejection) showFault(input, failureText('', rejection));
   };
   input.addEventListener('input', () => {
     clearTimeout(timer);

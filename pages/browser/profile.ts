@@ -1,4 +1,4 @@
-import { dialogNamed } from './dialogs.js';
+import { dialogNamed, openDialog } from './dialogs.js';
 import { find, withQuery } from './dom.js';
 import { handleForm } from './form.js';
 import type { OwnAccount } from './own-account.js';
@@ -13,6 +13,30 @@ type Field = 'first_name' | 'last_name' | 'language';
 export function startProfile(account: OwnAccount): void {
   enableEditing(account, 'profile', ['first_name', 'last_name']);
   enableEditing(account, 'language', ['language']);
+}
+
+/** Asks users who have just accepted an invitation for their name. They can close the dialog, and add it later. */
+export function askForName({ me, mustSetUpTfa, hasSelfService }: OwnAccount): void {
+  if (me.first_name || me.last_name || mustSetUpTfa || !hasSelfService) return;
+  const dialog = dialogNamed('profile');
+  const heading = find('h2', dialog);
+  const welcome = find('[data-welcome]', dialog);
+  const leave = find('.buttons [data-close]', dialog);
+  const { textContent: title } = heading;
+  const { textContent: cancel } = leave;
+  welcome.hidden = false;
+  heading.textContent = text('status_welcome_title');
+  leave.textContent = text('action_not_now');
+  dialog.addEventListener(
+    'close',
+    () => {
+      welcome.hidden = true;
+      heading.textContent = title;
+      leave.textContent = cancel;
+    },
+    { once: true },
+  );
+  openDialog('profile');
 }
 
 /** @param name of the dialog and its form */

@@ -3,6 +3,7 @@ import { ApiFailure } from './api-failure.js';
 import { codeOf, enableCodeFields } from './code-field.js';
 import { find, leaveTo, withQuery } from './dom.js';
 import { handleForm } from './form.js';
+import { rememberWay } from './last-way.js';
 import { page } from './page-data.js';
 import { attemptedProvider, forgetAttempt } from './provider-attempt.js';
 
@@ -27,6 +28,7 @@ export function startProviderCode(settled: Promise<void>): boolean {
       return;
     }
     forgetAttempt();
+    rememberWay(`provider:${provider}`);
     await leaveTo(page.redirect);
   });
   enableCodeFields(find('#provider-code'));

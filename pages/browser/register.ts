@@ -1,4 +1,4 @@
-import { callAnonymously, callWithCookie } from './api.js';
+import { callWithCookie } from './api.js';
 import { find } from './dom.js';
 import { handleForm } from './form.js';
 import { handOverWith, takeHandedEmail } from './handed-email.js';
@@ -6,7 +6,8 @@ import { page } from './page-data.js';
 import { showPart } from './parts.js';
 import { rejectionOf, watchNewPassword } from './password-strength.js';
 import { rememberAttempts } from './provider-attempt.js';
-import { failureText, text } from './texts.js';
+import { offerResend } from './resend.js';
+import { text } from './texts.js';
 
 /** The API responds identically whether an account was created or not, so the page says what comes next in either case. */
 export function startRegister(): void {
@@ -37,22 +38,5 @@ export function startRegister(): void {
     find('[data-hint]', part).textContent = text(`status_register_${variant}_hint`);
     if (page.verifiesEmail) offerResend(part, email);
     showPart('done', text(`status_register_${variant}`, { email }));
-  });
-}
-
-function offerResend(part: HTMLElement, email: string): void {
-  const button = find<HTMLButtonElement>('[data-resend]', part);
-  const status = find('[data-resent]', part);
-  button.hidden = false;
-  button.addEventListener('click', async () => {
-    button.disabled = true;
-    try {
-      await callAnonymously('POST', '/users/register/resend', { email });
-      status.textContent = text('status_register_resent');
-    } catch (failure) {
-      status.textContent = failureText('register', failure);
-    } finally {
-      button.disabled = false;
-    }
   });
 }

@@ -1,4 +1,5 @@
 import { ApiFailure } from './api-failure.js';
+import { onPress } from './busy.js';
 import { ask } from './dialogs.js';
 import { find, itemOf } from './dom.js';
 import { page } from './page-data.js';
@@ -91,7 +92,7 @@ function sessionItem(session: Session, index: number, end: () => Promise<void>):
   find('[data-begun]', item).textContent = session.address ? ` · ${begun}` : begun;
   find('[data-current]', item).hidden = !session.current;
   button.hidden = session.current;
-  button.addEventListener('click', () => void end());
+  onPress(button, end);
   return item;
 }
 

@@ -1,9 +1,10 @@
 import { callWithCookie } from './api.js';
 import { ApiFailure } from './api-failure.js';
 import { codeOf } from './code-field.js';
-import { find, leaveTo } from './dom.js';
+import { find, leaveTo, withQuery } from './dom.js';
 import { type FormControl, handleForm } from './form.js';
 import { handOverEmail } from './handed-email.js';
+import { rememberWay } from './last-way.js';
 import { page } from './page-data.js';
 import { showPart } from './parts.js';
 import { rememberPasswordLogin } from './password-login.js';
@@ -48,15 +49,16 @@ export async function signIn(
  * Signs the user in with the password that they have just chosen. If that is not possible, the sign-in page opens with the address
  * filled in.
  */
-export async function signInWith(email: string, password: string): Promise<void> {
+export async function signInWith(email: string, password: string, to = page.links.account): Promise<void> {
   const goToLogin = () => {
     handOverEmail(email);
-    return leaveTo(page.links.login);
+    return leaveTo(withQuery(page.links.login, { redirect: to }));
   };
   if (!email || !page.offers.passwordLogin) return goToLogin();
   const login = async (otp?: string) => {
     await callWithCookie('POST', '/auth/login', { email, password, mode: 'session', ...(otp ? { otp } : {}) });
     rememberPasswordLogin();
+    rememberWay('password');
   };
-  await signIn(login, page.links.account).catch(goToLogin);
+  await signIn(login, to).catch(goToLogin);
 }

@@ -1,5 +1,6 @@
 import { endSessions } from './api.js';
 import { ApiFailure } from './api-failure.js';
+import { onPress } from './busy.js';
 import { enableCodeFields } from './code-field.js';
 import { showLinkOutcome, startConnections } from './connections.js';
 import { enableDialogs, openDialog } from './dialogs.js';
@@ -9,10 +10,11 @@ import { drawOverview } from './overview.js';
 import { type OwnAccount, readOwnAccount } from './own-account.js';
 import { startOwnData } from './own-data.js';
 import { page } from './page-data.js';
+import { canUsePasskeys } from './passkey.js';
 import { startPasskeys } from './passkeys.js';
 import { startPassword } from './password.js';
 import { enablePasswordToggles } from './password-toggle.js';
-import { startProfile } from './profile.js';
+import { askForName, startProfile } from './profile.js';
 import { forgetAttempt, restoreQuery, returnedForProof } from './provider-attempt.js';
 import { startSessions } from './sessions.js';
 import { failureText, text } from './texts.js';
@@ -32,9 +34,9 @@ async function start(): Promise<void> {
   const [views] = await Promise.all([availableViews(account), startPasskeys(account)]);
   startViews(views);
   showOutcome();
-  if (new URLSearchParams(location.search).get('change') === 'password' && account.me.has_password) {
-    openDialog('password');
-  }
+  const change = new URLSearchParams(location.search).get('change');
+  if (change === 'password' && account.me.has_password) openDialog('password');
+  if (change === 'name') askForName(account);
   // A reload must not display the outcome again.
   const { searchParams } = new URL(location.href);
   for (const name of ['reason', 'notice', 'change']) searchParams.delete(name);
@@ -66,7 +68,7 @@ function showOutcome(): void {
 
 function enableSignOut(): void {
   const button = find<HTMLButtonElement>('[data-sign-out]');
-  button.addEventListener('click', async () => {
+  onPress(button, async () => {
     try {
       await endSessions();
       await leaveTo(withQuery(page.links.login, { notice: 'signed-out' }));
@@ -77,6 +79,8 @@ function enableSignOut(): void {
   button.disabled = false;
 }
 
+// Where browsers refuse passkeys, only users who have some from elsewhere see this part.
+if (page.offers.passkeys) find('[data-card=passkeys]').hidden = !canUsePasskeys();
 enablePasswordToggles();
 enableCodeFields();
 enableDialogs();
@@ -84,7 +88,10 @@ enableSignOut();
 try {
   await start();
 } catch (failure) {
+  find('[data-content]').hidden = true;
+  find('[data-load-again]').hidden = false;
+  find('[data-load-again] button').addEventListener('click', () => location.reload());
   pageAlert(failureText('account', failure));
 } finally {
-  find('[data-loading]').hidden = true;
+  find('[data-loading]').textContent = '';
 }

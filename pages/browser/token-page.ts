@@ -1,7 +1,8 @@
 import { callAnonymously, endSessions, hasCookie } from './api.js';
-import { find } from './dom.js';
+import { find, withQuery } from './dom.js';
 import { handleForm } from './form.js';
 import { isLinkFailure, showDeadLink, takeLink } from './link-page.js';
+import { page } from './page-data.js';
 import { watchNewPassword } from './password-strength.js';
 import { signInWith } from './sign-in.js';
 
@@ -10,6 +11,8 @@ export function startTokenPage(scope: 'reset' | 'invite', path: string): void {
   const link = takeLink(scope);
   if (!link) return;
   const { token, email } = link;
+  // A user who accepts an invitation may not have given a name yet.
+  const target = scope === 'invite' ? withQuery(page.links.account, { change: 'name' }) : page.links.account;
   watchNewPassword('password', () => ({ email }));
   handleForm(`#${scope}`, scope, async ({ password = '' }) => {
     try {
@@ -22,6 +25,6 @@ export function startTokenPage(scope: 'reset' | 'invite', path: string): void {
     // End an earlier session in this browser, because the user signs in next.
     if (hasCookie) await endSessions().catch(() => {});
     find<HTMLFormElement>(`#${scope}`).reset();
-    await signInWith(email, password);
+    await signInWith(email, password, target);
   });
 }

@@ -39,7 +39,8 @@ export function startTwoFactor(account: OwnAccount): void {
     secret = made.secret;
     typedPassword = password;
     find('.qr-code').replaceChildren(drawQrCode(made.otpauth_url));
-    find('[data-secret]').textContent = secret;
+    find<HTMLAnchorElement>('[data-open-app]').href = made.otpauth_url;
+    find('[data-secret]').replaceChildren(...groupsOf(secret));
     showStep('enable');
     find<HTMLInputElement>('#tfa-code').focus();
   });
@@ -48,11 +49,13 @@ export function startTwoFactor(account: OwnAccount): void {
     const password = typedPassword;
     setup.close();
     await account.refresh();
-    toast(text('status_tfa_on'));
     // Without a password, recovery codes require the next code from the app, so the user must request them.
-    if (password === undefined) return afterSetup();
+    if (password === undefined) {
+      toast(text('status_tfa_on'));
+      return afterSetup();
+    }
     try {
-      await showNewCodes({ password });
+      await showNewCodes({ password }, text('status_tfa_on'));
     } catch (failure) {
       openDialog('tfa-renew');
       renewing.showFailure(failure);
@@ -78,21 +81,26 @@ export function startTwoFactor(account: OwnAccount): void {
     afterSetup();
     find('#recovery-renew').focus();
   });
-  const showNewCodes = async (proof: object) => {
+  const showNewCodes = async (proof: object, news = '') => {
     const { data } = await callWithProof<{ data: string[] }>('/users/me/tfa/recovery-codes', proof);
     renewal.close();
-    listCodes(data);
+    listCodes(data, news);
   };
 
   setup.addEventListener('close', () => {
     secret = '';
     typedPassword = undefined;
     find('.qr-code').replaceChildren();
+    find('[data-open-app]').removeAttribute('href');
     for (const place of ['[data-secret]', '[data-copied]']) find(place).textContent = '';
     showStep('begin');
   });
   enableCopying();
 }
+
+/** Groups of four characters are easier to type. The space between them is not part of the text, so it is not copied. */
+const groupsOf = (secret: string) =>
+  (secret.match(/.{1,4}/g) ?? []).map((group) => Object.assign(document.createElement('span'), { textContent: group }));
 
 function enableCopying(): void {
   const button = find('[data-copy]');

@@ -45,8 +45,9 @@ export function startViews(available: ReadonlySet<View>): void {
   }
   addEventListener('popstate', () => showView(viewHere()));
 
-  find('[data-content]').hidden = false;
   draw(viewHere());
+  find('[data-content]').removeAttribute('aria-busy');
+  find('.panels').inert = false;
 }
 
 /** For a user whose focus was on something that has disappeared. */

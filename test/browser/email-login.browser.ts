@@ -166,7 +166,7 @@ t.test('the link signs the user in, in any browser, only after a click', async (
   t.strictSame(await person.context.cookies(), []);
   await button(person, 'Sign in').click();
   await person.page.waitForURL('**/account/security');
-  await person.page.locator('[data-content]').waitFor();
+  await person.page.locator('[data-content]:not([aria-busy])').waitFor();
   t.strictSame(person.complaints(), []);
 
   const other = await newPerson(browser, service);

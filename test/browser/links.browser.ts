@@ -61,7 +61,14 @@ t.test('the token of a link is removed from the address bar, and kept for a relo
   t.strictSame(person.complaints(), []);
 });
 
+/** What the page offers where a link is not valid. */
+const renewals = new Map([
+  ['reset-password', 'Request a new link'],
+  ['verify-email', 'Register again'],
+]);
+
 t.test('a link that is not valid is explained, and not sent again', async (t) => {
+  await call('PATCH', '/settings', { public_registration: true });
   const person = await newPerson(browser, service);
   for (const name of ['reset-password', 'accept-invite', 'verify-email']) {
     for (const query of ['', '?token=x']) {
@@ -70,9 +77,73 @@ t.test('a link that is not valid is explained, and not sent again', async (t) =>
       t.match(await visibleText(person), 'incomplete or not valid', `${name}${query}`);
       t.equal(await person.page.locator('form:visible, [data-send-again]:visible').count(), 0);
       await person.page.getByRole('link', { name: 'Sign in' }).waitFor();
+      const primary = await person.page.locator('.primary:visible').allTextContents();
+      const renewal = renewals.get(name);
+      t.strictSame(primary, [renewal ?? 'Sign in'], `${name}: the button does what the text says`);
     }
   }
   t.strictSame(person.complaints(), []);
+});
+
+t.test('the page about a reset link that is not valid leads to the form for a new one', async (t) => {
+  const person = await newPerson(browser, service);
+  await person.open('/account/reset-password?token=x');
+  await person.page.getByRole('link', { name: 'Request a new link' }).click();
+  await person.page.getByRole('heading', { name: 'Reset your password' }).waitFor();
+  t.equal(await person.page.getByLabel('Email address').inputValue(), '', 'it does not reveal an address');
+});
+
+t.test('after accepting an invitation, users are signed in and asked for their name', async (t) => {
+  const { link } = await invited();
+  const person = await newPerson(browser, service);
+  const { page } = person;
+  await person.open(link);
+  await page.getByLabel('New password').fill('a calm meadow in autumn');
+  await page.getByRole('button', { name: 'Accept invitation' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Welcome! What is your name?' });
+  await dialog.getByLabel('First name').fill('Ada');
+  await dialog.getByLabel('Last name').fill('Lovelace');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  t.equal(await person.said('status'), 'Saved.');
+  t.equal(await page.locator('[data-name-value]').textContent(), 'Ada Lovelace');
+  await page.reload();
+  await waitForOwnAccount(person);
+  t.equal(await page.locator('dialog[open]').count(), 0, 'only once');
+  await page.locator('#name-edit').click();
+  await page.getByRole('dialog', { name: 'Edit profile' }).waitFor();
+  await person.open('/account/profile?change=name');
+  await waitForOwnAccount(person);
+  t.equal(await page.locator('dialog[open]').count(), 0, 'not if there is a name');
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('a long address breaks before its punctuation, and not within a word', async (t) => {
+  const email = 'maria-antonietta.di-giovanni@department-of-administration.university.example';
+  await call('POST', '/users/invite', { email, role });
+  const person = await newPerson(browser, service, { viewport: { width: 360, height: 700 } });
+  const { page } = person;
+  await person.open((await linksTo(email))[0] ?? '');
+  await page.getByText(email).waitFor();
+  const lines = await page.evaluate<string[]>(`(() => {
+    const lines = [];
+    let last;
+    const texts = document.createTreeWalker(document.querySelector('[data-whose]'), NodeFilter.SHOW_TEXT);
+    for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+      for (let at = 0; at < node.textContent.length; at++) {
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + 1);
+        const { top } = range.getBoundingClientRect();
+        if (top !== last) lines.push('');
+        last = top;
+        lines[lines.length - 1] += range.toString();
+      }
+    }
+    return lines;
+  })()`);
+  t.equal(lines.join(''), email);
+  t.ok(lines.length > 1);
+  for (const line of lines.slice(1)) t.match(line, /^[@.+_-]/);
 });
 
 t.test('users can choose another password if theirs is rejected', async (t) => {

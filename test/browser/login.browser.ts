@@ -10,7 +10,7 @@ import {
 } from '../helpers/browser.js';
 import { day } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
-import { administrator, createUser, variables } from '../helpers/people.js';
+import { administrator, asAdministrator, createUser, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 
 const service = await startService(await createHome(t, { prepared: true }), variables);
@@ -26,7 +26,8 @@ t.test('users can sign in and out', async (t) => {
   const [cookie, ...others] = await cookiesOf(person);
   t.strictSame(others, []);
   t.match(cookie, { name: 'gatehouse_session_token', httpOnly: true, sameSite: 'Lax' });
-  t.equal(await person.page.evaluate('document.cookie + localStorage.length + sessionStorage.length'), '00');
+  const stored = 'document.cookie + sessionStorage.length + JSON.stringify(Object.entries(localStorage))';
+  t.equal(await person.page.evaluate(stored), '0[["/account/last-way","password"]]', 'no token and no address');
 
   await person.open('/account/login');
   await waitForOwnAccount(person);
@@ -52,7 +53,7 @@ t.test('after a wrong password, users can enter the right one', async (t) => {
   t.strictSame(person.complaints(), []);
 });
 
-t.test('after a failed sign-in, everyone is offered the same help', async (t) => {
+t.test('after a failed sign-in, everyone is offered the same one step', async (t) => {
   const said: unknown[] = [];
   for (const address of [email, 'nobody@example.com']) {
     const person = await someone();
@@ -62,17 +63,43 @@ t.test('after a failed sign-in, everyone is offered the same help', async (t) =>
       if (request.method() === 'POST') sent.push([new URL(request.url()).pathname, request.postDataJSON().email]);
     });
     await signIn(person, address, 'not the password');
-    await page.getByRole('button', { name: 'Reset your password' }).click();
-    const first = await person.said('status');
-    await page.getByRole('button', { name: 'Send the verification email again' }).click();
-    await page.getByText('the email is on its way again').waitFor();
-    t.strictSame(sent.slice(1), [
-      ['/auth/password/request', address],
-      ['/users/register/resend', address],
-    ]);
-    said.push([first.replace(address, ''), await person.said('status')]);
+    t.match(await person.said('alert'), 'incorrect');
+    t.equal(await page.locator('[data-part=form] a:visible, [data-part=form] button.switch:visible').count(), 1);
+    await page.getByRole('button', { name: 'Email me a link to choose a new password' }).click();
+    said.push((await person.said('status')).replace(address, ''));
+    t.strictSame(sent.slice(1), [['/auth/password/request', address]]);
+    t.equal(await page.locator('[data-alert]:not(:empty)').count(), 0);
   }
   t.strictSame(said[0], said[1]);
+});
+
+t.test('the page marks the way in which someone last signed in with this browser', async (t) => {
+  const call = await asAdministrator(service);
+  await call('PATCH', '/settings', { email_login: true });
+  const person = await someone();
+  const { page } = person;
+  await person.open('/account/login');
+  t.equal(await page.getByText('Last used').count(), 0);
+  await signIn(person, email, 'not the password');
+  await person.said('alert');
+  await person.open('/account/login');
+  t.equal(await page.getByText('Last used').count(), 0, 'only a login that succeeds counts');
+  await signIn(person, email, password);
+  await waitForOwnAccount(person);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('Last used').waitFor();
+  const submit = page.getByRole('button', { name: 'Sign in', exact: true });
+  t.equal(await submit.getAttribute('aria-describedby'), 'last-way', 'screen readers announce it, too');
+  await page.evaluate('localStorage.setItem("/account/last-way", "email")');
+  await page.reload();
+  await page.locator('[data-way=email]', { hasText: 'Last used' }).waitFor();
+  await page.evaluate('localStorage.setItem("/account/last-way", "provider:gone")');
+  await page.reload();
+  t.equal(await page.getByText('Last used').count(), 0);
+  await call('PATCH', '/settings', { email_login: false });
+  await page.evaluate('localStorage.setItem("/account/last-way", "password")');
+  await page.reload();
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 });
 
 t.test('missing or malformed input is reported at its field, and nothing is sent', async (t) => {

@@ -139,7 +139,7 @@ t.test('when no cookie has a session, the sign-in page clears both', async (t) =
   t.strictSame(await cookiesOf(person), [sessionCookie]);
 });
 
-t.test('whoever confirms a new address stays signed in to the application', async (t) => {
+t.test('users who confirm a new address stay signed in to the application', async (t) => {
   const user = await createAccount(app);
   const person = await newPerson(browser, service);
   await logIn(person, user, 'cookie');

@@ -154,7 +154,8 @@ t.test('users with two-factor authentication are asked for a code', async (t) =>
   await proveWith(person, 'Current password', user.password);
   await page.locator('[data-codes] li').nth(9).waitFor();
   const [recoveryCode = ''] = await page.locator('[data-codes] li').allTextContents();
-  await button(person, 'I have saved them').click();
+  await person.page.getByLabel('I have saved these codes').check();
+  await button(person, 'Done').click();
 
   growStale();
   await changePassword(person, 'a calm meadow in autumn');

@@ -48,6 +48,32 @@ async function signedIn(user: User, options = {}) {
   return person;
 }
 
+t.test('users can set up an app on the same device, and type the key in groups of four', async (t) => {
+  const user = await createUser(service, everything);
+  const person = await signedIn(user, { viewport: { width: 390, height: 844 } });
+  const { page, context } = person;
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await openDialog(person, 'security', 'tfa-setup');
+  await page.locator('#tfa-password').fill(user.password);
+  await page.locator('#tfa-begin [type=submit]').click();
+  await page.locator('.qr-code svg').waitFor();
+  const secret = (await page.locator('[data-secret]').textContent()) ?? '';
+  const link = page.getByRole('link', { name: 'Open in an app on this device' });
+  t.match(await link.getAttribute('href'), new RegExp(`^otpauth://totp/.*secret=${secret}`));
+  const groups = await page.locator('[data-secret] span').allTextContents();
+  t.equal(groups.join(''), secret);
+  for (const group of groups.slice(0, -1)) t.match(group, /^[A-Z2-7]{4}$/);
+  await button(person, 'Copy').click();
+  await page.getByText('Copied.').waitFor();
+  t.equal(await page.evaluate('navigator.clipboard.readText()'), secret, 'without spaces');
+  await page.setViewportSize({ width: 1280, height: 800 });
+  t.equal(await link.isVisible(), false, 'a desktop browser shows the QR code');
+  await page.keyboard.press('Escape');
+  await nextFrames(person);
+  t.notMatch(await page.content(), secret);
+  t.strictSame(person.complaints(), []);
+});
+
 t.test('users can turn two-factor authentication on, sign in with it, and turn it off', async (t) => {
   const user = await createUser(service, everything);
   const person = await signedIn(user, { acceptDownloads: true });
@@ -59,15 +85,18 @@ t.test('users can turn two-factor authentication on, sign in with it, and turn i
   t.match(codes[0], /^(\w{4}-){3}\w{4}$/);
   t.match(await person.said('status'), 'is on.');
   t.equal(await page.evaluate('document.activeElement.textContent'), 'Recovery codes');
+  t.equal(await button(person, 'Done').isDisabled(), true, 'the codes cannot be confirmed before they are saved');
   await button(person, 'Copy').click();
   await page.getByText('Copied.').waitFor();
+  t.equal(await button(person, 'Done').isDisabled(), false);
   t.equal(await page.evaluate('navigator.clipboard.readText()'), codes.join('\n'));
   const download = page.waitForEvent('download');
-  await button(person, 'Download as text').click();
+  await button(person, 'Download').click();
   const file = await download;
   t.equal(file.suggestedFilename(), 'recovery-codes.txt');
   t.equal(readFileSync(await file.path(), 'utf8'), `${codes.join('\n')}\n`);
-  await button(person, 'I have saved them').click();
+  await person.page.getByLabel('I have saved these codes').check();
+  await button(person, 'Done').click();
   await button(person, 'Turn off Authenticator app').waitFor();
   await nextFrames(person);
   t.notMatch(await page.content(), codes[0] ?? '', 'the codes are removed from the page');
@@ -118,7 +147,8 @@ t.test('users can turn two-factor authentication on, sign in with it, and turn i
   await page.keyboard.press('Enter');
   const fresh = await shownCodes(person);
   t.equal(fresh.filter((one) => codes.includes(one)).length, 0);
-  await button(person, 'I have saved them').click();
+  await person.page.getByLabel('I have saved these codes').check();
+  await button(person, 'Done').click();
   await nextFrames(person);
   t.equal(await page.locator('#tfa-recovery-password').inputValue(), '');
   person.complaints();
@@ -143,7 +173,8 @@ t.test('users who must set up two-factor authentication see the whole page after
   person.complaints();
   await setUp(person, user.password);
   t.equal((await shownCodes(person)).length, 10);
-  await button(person, 'I have saved them').click();
+  await person.page.getByLabel('I have saved these codes').check();
+  await button(person, 'Done').click();
   await person.page.locator('[data-entry=profile]').waitFor();
   t.notMatch(await visibleText(person), 'needs two-factor authentication');
   await openDialog(person, 'security', 'tfa-renew');
@@ -207,7 +238,8 @@ t.test('two-factor authentication is accessible and fits a phone screen in every
     await shownCodes(person);
     t.strictSame(await accessibilityViolations(person), [], `codes, ${colorScheme}`);
     t.equal(await isTooWide(), false, `codes, ${colorScheme}`);
-    await button(person, 'I have saved them').click();
+    await person.page.getByLabel('I have saved these codes').check();
+    await button(person, 'Done').click();
     for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
       await person.open(`/account/security?lang=${lang}`);
       await waitForOwnAccount(person);

@@ -152,7 +152,7 @@ export async function signIn({ page, open }: Person, email: string, password: st
 /** Waits for the account page of the signed-in user. */
 export async function waitForOwnAccount({ page }: Person): Promise<void> {
   await page.waitForURL(/\/account(\/(profile|security|sessions|connections))?(\?|$)/);
-  await page.locator('[data-content]').waitFor();
+  await page.locator('[data-content]:not([aria-busy])').waitFor();
 }
 
 /** The address in the account page, which proves whose account it is. */
@@ -216,7 +216,7 @@ export async function unreachableControls({ page }: Person): Promise<string[]> {
   const controls = await page.evaluate<string[]>(`(() => {
     const root = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document;
     globalThis.controls = [...root.querySelectorAll('a[href], button, input, select')]
-      .filter((control) => !control.disabled && control.checkVisibility({ visibilityProperty: true }));
+      .filter((control) => !control.disabled && !control.closest('[inert]') && control.checkVisibility({ visibilityProperty: true }));
     return controls.map((control) => control.outerHTML.slice(0, 150));
   })()`);
   const reached = new Set<number>();

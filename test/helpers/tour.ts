@@ -111,6 +111,14 @@ export async function tour(service: Toured, person: Person, look: (state: string
   await openLink(invited, 'accept-invite');
   await shows('#password');
   await lookThrough('an invitation');
+  await fill('#password', newPassword);
+  await press('[type=submit]');
+  await waitForOwnAccount(person);
+  await shows('[data-dialog=profile][open]');
+  await look('after an invitation');
+  await close();
+  await press('[data-sign-out]');
+  await page.waitForURL(/login/);
 
   const { email } = await createAccount(app, { firstName: 'Ada', lastName: 'Lovelace' });
   await open('/account/forgot-password');
@@ -126,6 +134,23 @@ export async function tour(service: Toured, person: Person, look: (state: string
   await waitForOwnAccount(person);
   await shows('[data-passkey-suggestion]');
   await look('the account, with a suggestion');
+
+  let finishLoading = () => {};
+  await page.route('**/users/me/profile', async (route) => {
+    await new Promise<void>((resolve) => {
+      finishLoading = resolve;
+    });
+    await route.continue();
+  });
+  for (const section of sections) {
+    await open(`/account/${section}`);
+    await shows('[data-content][aria-busy]');
+    await look(`${section}, while it is loading`);
+    finishLoading();
+  }
+  await page.unroute('**/users/me/profile');
+  await open('/account');
+  await waitForOwnAccount(person);
 
   const lookAtSections = async (state: string) => {
     for (const section of sections) {
@@ -163,6 +188,7 @@ export async function tour(service: Toured, person: Person, look: (state: string
   await fill('#tfa-code', currentCode(secret, clock.now()));
   await shows('[data-codes] li:last-child');
   await look('recovery codes');
+  await press('[data-codes-saved]');
   await press('[data-codes-done]');
   await service.post('/auth/login', { email, password: newPassword });
 
@@ -210,6 +236,10 @@ export async function tour(service: Toured, person: Person, look: (state: string
   await signIn(person, another, newPassword);
   await shows('#otp');
   await lookThrough('the code of a login');
+
+  await signIn(person, another, 'not the password');
+  await shows('[data-help-reset]');
+  await look('a wrong password, after a sign-in');
 
   await open('/account/login');
   await fill('#email', another);

@@ -73,4 +73,76 @@ export const pages: readonly Mutation[] = [
     edits: [{ in: 'signOut', find: "['session', 'cookie'] as const", replace: "['session'] as const" }],
     tests: ['test/pages/pages.test.ts', 'test/browser/session-modes.browser.ts'],
   },
+  {
+    ids: [],
+    fault: 'the pages do not repeat a request that the service had no time for',
+    edits: [{ in: 'call', find: 'if (wait !== undefined) {', replace: 'if (wait !== undefined && wait < 0) {' }],
+    tests: ['test/browser/waiting.browser.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the pages wait for as long as the service says',
+    edits: [
+      {
+        in: 'secondsToWait',
+        find: 'status === 503 && seconds <= maxWaitSeconds',
+        replace: 'status === 503 && seconds >= 0',
+      },
+    ],
+    tests: ['test/browser/waiting.browser.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a message is behind the backdrop of an open dialog',
+    edits: [
+      {
+        in: 'showNotice',
+        find: "[...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body",
+        replace: 'document.body',
+      },
+    ],
+    tests: ['test/browser/waiting.browser.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an action can be started again while it runs',
+    edits: [{ in: 'whileBusy', find: "if (button?.hasAttribute('aria-busy')) return;", replace: '' }],
+    tests: ['test/browser/waiting.browser.ts'],
+  },
+  {
+    ids: [],
+    fault: 'recovery codes can be confirmed without saving them',
+    edits: [{ in: 'createCodeList', find: 'close.disabled = !isSaved;', replace: 'close.disabled = false;' }],
+    tests: ['test/browser/two-factor.browser.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the page remembers a way to sign in that failed',
+    edits: [
+      {
+        in: 'startPasswordLogin',
+        find: 'const code = codeOf(values);',
+        replace: "const code = codeOf(values);\nrememberWay('password');",
+      },
+    ],
+    tests: ['test/browser/login.browser.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the page offers only to sign in when a reset link is not valid',
+    edits: [
+      {
+        in: 'showDeadLink',
+        find: 'if (startAgain) startAgain.hidden = canSendAgain;',
+        replace: 'if (startAgain) startAgain.hidden = true;',
+      },
+    ],
+    tests: ['test/browser/links.browser.ts'],
+  },
+  {
+    ids: [],
+    fault: 'users are not asked for their name after they accept an invitation',
+    edits: [{ in: 'start', find: "if (change === 'name') askForName(account);", replace: '' }],
+    tests: ['test/browser/links.browser.ts'],
+  },
 ];
