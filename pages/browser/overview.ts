@@ -40,7 +40,7 @@ export function drawOverview({ me, mustSetUpTfa, managedBy, hasSelfService }: Ow
   showIf('[data-must-set-up-tfa]', mustSetUpTfa && !mustUsePasskey);
   showIf('[data-must-use-passkey]', mustUsePasskey);
   showIf('[data-managed]', managedBy !== undefined);
-  if (managedBy !== undefined) setText('[data-managed]', text('status_managed', { provider: labelOf(managedBy) }));
+  if (managedBy !== undefined) setAll('[data-managed]', text('status_managed', { provider: labelOf(managedBy) }));
   showIf('[data-self-service]', hasSelfService);
   for (const input of document.querySelectorAll<HTMLInputElement>('[data-username]')) input.value = me.email ?? '';
 
