@@ -1,6 +1,7 @@
+import { domainToASCII } from 'node:url';
 import { FormatRegistry, type StaticDecode, Type } from '@sinclair/typebox';
 import { isObject, uuidPattern } from './common.js';
-import { choice, flag, text, urlList } from './config-values.js';
+import { choice, flag, listOf, separated, text, urlList } from './config-values.js';
 
 const url = (description: string) =>
   Type.Optional(
@@ -33,6 +34,12 @@ const isRecord = (value: string, isGood: (key: string, value: string) => boolean
   }
 };
 
+/** The form of a domain name in which it is compared: in lower case, and in ASCII (UTS 46). undefined: not a domain name */
+export function asciiDomain(name: string): string | undefined {
+  const ascii = domainToASCII(name.trim()).toLowerCase();
+  return /^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(ascii) ? ascii : undefined;
+}
+
 /** Parameters that the service sets in requests to a provider. Overriding them would be unsafe. */
 const ownParameters = new Set([
   'client_id',
@@ -50,6 +57,11 @@ const ownParameters = new Set([
 ]);
 
 FormatRegistry.Set('parameters', (value) => isRecord(value, (key) => !ownParameters.has(key)));
+FormatRegistry.Set('domain-list', (value) => {
+  const domains = listOf(value);
+  // A list without a domain would allow all domains.
+  return value === '' || (domains.length > 0 && domains.every((domain) => asciiDomain(domain) !== undefined));
+});
 FormatRegistry.Set('role-mapping', (value) => isRecord(value, (_group, role) => uuidPattern.test(role)));
 
 /**
@@ -76,6 +88,22 @@ export const ProviderVariables = Type.Object({
   EMAILS_URL: url(
     '`oauth2`: the URL that returns the email addresses of the user, if they are not in the profile (as with GitHub).',
   ),
+  TOKEN_AUTH_METHOD: Type.Optional(
+    choice(['client_secret_basic', 'client_secret_post'], {
+      description:
+        'How the service sends the client secret to the token endpoint: in the `Authorization` header, or in the body. Default: what the discovery document says; with `oauth2`, `client_secret_post`.',
+    }),
+  ),
+  RESPONSE_MODE: choice(['query', 'form_post'], {
+    default: 'query',
+    description:
+      'How the provider returns the browser: with a redirect, or by submitting a form, which Apple requires. `form_post` requires a `PUBLIC_URL` with https, except on localhost, because browsers then send the cookies of the login only over https.',
+  }),
+  NONCE: choice(['required', 'optional'], {
+    default: 'required',
+    description:
+      '`openid`: whether the ID token must contain the `nonce` of the login. Set it to `optional` for providers that omit it, such as LinkedIn. A different `nonce` is never accepted.',
+  }),
   SCOPE: Type.Optional(
     text({ description: 'Requested scopes. Default: `openid profile email`; with `oauth2`, `email`.' }),
   ),
@@ -113,6 +141,11 @@ export const ProviderVariables = Type.Object({
     description:
       'Whether a login fails unless the provider asserts that the email address is verified (`email_verified: true`). TRUST_EMAIL does not affect this.',
   }),
+  ALLOWED_DOMAINS: separated('domain-list', {
+    expected: 'a comma-separated list of domain names, such as example.com',
+    description:
+      'Comma-separated list of domains. If set, a login fails unless the provider asserts that the email address is verified, and the address is in one of these domains. The domain of the organization that Google sends (`hd`) must also be one of them. Subdomains must be listed separately.',
+  }),
   DEFAULT_ROLE_ID: Type.Optional(
     Type.String({
       format: 'uuid',
@@ -129,9 +162,13 @@ export const ProviderVariables = Type.Object({
   ROLE_MAPPING: record(
     'role-mapping',
     'a JSON object of role IDs by group',
-    'Roles by group, as JSON: `{"admins": "<role id>"}`. At every login, the first group that the user belongs to determines the role. A user who has one of these roles but no longer belongs to any of the groups gets DEFAULT_ROLE_ID. Users of this provider can then sign in only through it.',
+    'Roles by group, as JSON: `{"admins": "<role id>"}`. At every login, the first group that the user belongs to determines the role. A user who has one of these roles but belongs to none of the groups gets DEFAULT_ROLE_ID. If the provider only announces that there are groups, as Microsoft Entra does for more than 200, the role stays. Users of this provider can then sign in only through it.',
   ),
-  GROUP_CLAIM_NAME: text({ default: 'groups', description: 'Profile field with the list of groups.' }),
+  GROUP_CLAIM_NAME: text({
+    default: 'groups',
+    description:
+      'Profile field with the list of groups. If it contains an object, the keys of the object are the groups.',
+  }),
   REDIRECT_ALLOW_LIST: urlList('`redirect`'),
 });
 

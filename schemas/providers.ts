@@ -97,6 +97,23 @@ export const CallbackQuery = Type.Object({
   error: Type.Optional(Type.String({ description: 'The error code of the provider, sent instead of `code`.' })),
 });
 
+/** The same as a form, with what Apple adds to it. */
+export const CallbackForm = named(
+  'ProviderCallbackForm',
+  Type.Object(
+    {
+      ...CallbackQuery.properties,
+      user: Type.Optional(
+        Type.String({
+          description:
+            'The name of the user, as JSON, which Apple sends at the first login. Only the names in it are used.',
+        }),
+      ),
+    },
+    { examples: [{ code: 'c8d1f0…', state: 'MjAyNi0x…' }] },
+  ),
+);
+
 /** The response to a login without `redirect`. */
 export const ProviderTokens = named(
   'ProviderTokens',

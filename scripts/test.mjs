@@ -126,6 +126,7 @@ const notEveryday = [
   'providers/hostile.test.js',
   'providers/identifiers.test.js',
   'providers/openid.test.js',
+  'providers/peculiarities.test.js',
   'providers/redirects.test.js',
   'registration/independent.test.js',
   'registration/unclaimed.test.js',

@@ -88,10 +88,18 @@ function readProvider(
   for (const name of candidate.DRIVER === driver ? needed[driver] : []) {
     if (candidate[name] === undefined) faults.push(`${prefix}${name}: must be set for the driver ${driver}`);
   }
+  if (candidate.RESPONSE_MODE === 'form_post' && !acceptsSecureCookies(env.PUBLIC_URL)) {
+    faults.push(`${prefix}RESPONSE_MODE: form_post requires a PUBLIC_URL with https, except on localhost`);
+  }
   faults.push(...unknownVariables(env, prefix, prefixes));
   if (faults.length > 0) return { faults };
   return { config: { ...defaults[driver], ...Value.Decode(ProviderVariables, candidate), key }, faults };
 }
+
+/** Browsers accept secure cookies only from https and, for development, from localhost. An invalid URL is reported elsewhere. */
+const acceptsSecureCookies = (publicUrl = 'http://localhost'): boolean =>
+  !/^http:/i.test(publicUrl.trim()) ||
+  /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\])([:/]|$)/i.test(publicUrl.trim());
 
 /** Rejects unknown variables, because a misspelled name could silently grant or deny access. */
 function unknownVariables(env: Environment, prefix: string, prefixes: readonly string[]): string[] {

@@ -23,8 +23,8 @@ import {
 } from '../../db/queries/providers/identities.js';
 import { transact } from '../../db/statements.js';
 import { reasonOfStatus } from '../../schemas/activity.js';
-import { ApiError, invalidCredentials } from '../../schemas/errors.js';
-import { openRoles, type ProviderConfig } from '../../schemas/provider-config.js';
+import { invalidCredentials } from '../../schemas/errors.js';
+import { asciiDomain, openRoles, type ProviderConfig } from '../../schemas/provider-config.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import type { Activity } from '../activity/service.js';
 import type { SecondFactor } from '../auth/second-factor/service.js';
@@ -35,6 +35,7 @@ import type { Clock } from '../platform/clock.js';
 import type { Client } from '../server/caller.js';
 import { endUnclaimedUsers } from '../users/end-unclaimed-users.js';
 import type { PendingLogin, PendingProfile } from './attempts.js';
+import { misconfigured, refused, type Warn } from './failures.js';
 import type { Profile } from './profile.js';
 
 /** A new session, or the identity of a user who must still provide the second factor. */
@@ -45,12 +46,12 @@ export interface Accounts {
    * Starts a session for the user that a provider identified. Creates the user if the configuration allows it.
    * @throws {ApiError} INVALID_CREDENTIALS; INVALID_PROVIDER when another user has the email address; INVALID_PROVIDER_CONFIG
    */
-  logIn(profile: Profile, mode: SessionMode, client: Client): Promise<LoginOutcome>;
+  logIn(profile: Profile, mode: SessionMode, client: Client, warn: Warn): Promise<LoginOutcome>;
   /**
    * Starts the session of a login that waits for the second factor. Each login can start only one session.
    * @throws {ApiError} INVALID_CREDENTIALS, INVALID_OTP, REQUESTS_EXCEEDED, INVALID_PROVIDER_CONFIG
    */
-  complete(pending: PendingLogin, otp: string, mode: SessionMode, client: Client): Promise<IssuedSession>;
+  complete(pending: PendingLogin, otp: string, mode: SessionMode, client: Client, warn: Warn): Promise<IssuedSession>;
   /**
    * Links an account at the provider to an existing user, who can then log in with it.
    * @throws {ApiError} INVALID_CREDENTIALS when the user's session has ended; INVALID_PROVIDER when the account is linked to another
@@ -67,8 +68,6 @@ interface Dependencies {
   activity: Pick<Activity, 'record'>;
   acceptsPasskeys: boolean;
   signInMethods: Pick<SignInMethods, 'isManaged' | 'allowsIdentity'>;
-  /** Called when the service does not apply a value from the provider; `what` is the reason that is logged. */
-  onSkipped(what: string, user: string): void;
 }
 
 /** Maximum size in bytes of a profile that fits into a cookie when encrypted. The second factor step drops a larger one. */
@@ -76,11 +75,16 @@ const maxKept = 2_000;
 
 /** The users of one provider. They are looked up by their identifier at the provider, never by their address. */
 export function createAccounts(provider: ProviderConfig, deps: Dependencies): Accounts {
-  const { db, clock, sessions, secondFactor, activity, acceptsPasskeys, signInMethods, onSkipped } = deps;
+  const { db, clock, sessions, secondFactor, activity, acceptsPasskeys, signInMethods } = deps;
   const mappedRoles = new Set(provider.ROLE_MAPPING.map(([, role]) => role));
 
-  const mappedRole = ({ groups }: Pick<Profile, 'groups'>): string | undefined =>
-    provider.ROLE_MAPPING.find(([group]) => groups.includes(group))?.[1];
+  /** The first mapping for a group of the user. */
+  const mappingOf = ({ groups }: Pick<Profile, 'groups'>): readonly [group: string, role: string] | undefined => {
+    const held = new Set(groups);
+    return provider.ROLE_MAPPING.find(([group]) => held.has(group));
+  };
+
+  const mappedRole = (profile: Pick<Profile, 'groups'>): string | undefined => mappingOf(profile)?.[1];
 
   const defaultRole = provider.DEFAULT_ROLE_ID ?? null;
 
@@ -100,6 +104,33 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     }
   };
 
+  const allowedDomains = new Set(provider.ALLOWED_DOMAINS.map(asciiDomain));
+
+  /** @throws {ApiError} INVALID_CREDENTIALS when ALLOWED_DOMAINS does not allow the address or the organization */
+  const requireAllowedDomain = ({ email, isEmailVerified, hostedDomain }: Profile): void => {
+    if (allowedDomains.size === 0) return;
+    if (email === null || !isEmailVerified) {
+      throw refused('ALLOWED_DOMAINS requires a verified address, and the provider did not send one.').because(
+        'unverified',
+      );
+    }
+    const domain = asciiDomain(email.slice(email.lastIndexOf('@') + 1));
+    if (!allowedDomains.has(domain)) throw refused('The domain of the address is not in ALLOWED_DOMAINS.');
+    if (hostedDomain === undefined && (domain === 'gmail.com' || !isGoogle(provider))) return;
+    if (typeof hostedDomain !== 'string' || !allowedDomains.has(asciiDomain(hostedDomain))) {
+      throw refused('The organization of the account (hd) is not in ALLOWED_DOMAINS.');
+    }
+  };
+
+  /** What every login requires, of users who exist and of new ones. @returns the identifier */
+  const requireAcceptable = (profile: Profile): string => {
+    if (profile.identifier === null) {
+      throw refused(`The profile contains no identifier that can be stored in ${provider.IDENTIFIER_KEY}.`);
+    }
+    requireAllowedDomain(profile);
+    return normalized(profile.identifier);
+  };
+
   const register = async (
     tx: Executor,
     profile: Profile,
@@ -107,7 +138,9 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     client: Client,
   ): Promise<IdentityHolder> => {
     if (!provider.ALLOW_PUBLIC_REGISTRATION) throw invalidCredentials(undefined, 'unknown_user');
-    const { firstName, lastName, data } = profile;
+    const { data, unverifiedNames } = profile;
+    const isNamed = profile.firstName !== null || profile.lastName !== null;
+    const { firstName, lastName } = isNamed ? profile : unverifiedNames;
     const email = trustedEmail(profile);
     const id = randomUUID();
     const role = mappedRole(profile) ?? defaultRole;
@@ -139,18 +172,22 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     // Someone may have registered the address between the two statements, so there are two attempts.
     const isMade = (await insertUser()) || (!(await find()) && (await insertUser()));
     // Another request linked the provider account in the meantime, so the new user must not be kept.
-    if (isMade && !(await insertIdentity(tx, identity))) throw new ApiError('INVALID_PROVIDER');
+    if (isMade && !(await insertIdentity(tx, identity))) throw refused(linkedMeanwhile, 'INVALID_PROVIDER');
     // If no user was created, another user has the address, or a concurrent request of the same login created the user.
     const holder = await find();
-    if (!holder) throw new ApiError('INVALID_PROVIDER');
+    if (!holder) throw refused('Another user has the email address.', 'INVALID_PROVIDER');
     if (isMade)
       await activity.record(tx, { userId: id, client }, [{ action: 'register', collection: 'users', item: id }]);
     return holder;
   };
 
   /** The role that the user's groups map to; undefined: the role does not change. */
-  const newRole = (profile: PendingProfile, { role }: IdentityHolder): string | null | undefined => {
+  const newRole = (profile: PendingProfile, { id, role }: IdentityHolder, warn: Warn): string | null | undefined => {
     if (mappedRoles.size === 0) return undefined;
+    if (profile.groups === null) {
+      warn('the role is kept, because the provider announces groups, but does not list them', { user: id });
+      return undefined;
+    }
     const isMappedRole = role !== null && mappedRoles.has(role);
     const wanted = mappedRole(profile) ?? (isMappedRole ? defaultRole : role);
     return wanted === role ? undefined : wanted;
@@ -161,6 +198,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     profile: PendingProfile,
     holder: IdentityHolder,
     client: Client,
+    warn: Warn,
   ): Promise<ProviderUserChanges> => {
     const email = trustedEmail(profile);
     const isProof = email !== null && email.toLowerCase() === holder.email?.toLowerCase();
@@ -176,7 +214,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     await endUnclaimedUsers(tx, activity, { userId: holder.id, client }, [email], holder.id);
     const owner = await findRecipientByEmail(tx, email);
     if (!owner || owner.id === holder.id) return { ...info, email, emailVerifiedAt: clock() };
-    onSkipped('the email address belongs to another user', holder.id);
+    warn('the email address belongs to another user', { user: holder.id });
     return info;
   };
 
@@ -186,11 +224,12 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     profile: PendingProfile,
     holder: IdentityHolder,
     client: Client,
+    warn: Warn,
   ): Promise<void> => {
     const changes: ProviderUserChanges = holder.isPrimary
-      ? { ...(await newInfo(tx, profile, holder, client)), ...(profile.data ? { authData: profile.data } : {}) }
+      ? { ...(await newInfo(tx, profile, holder, client, warn)), ...(profile.data ? { authData: profile.data } : {}) }
       : {};
-    const role = holder.isPrimary ? newRole(profile, holder) : undefined;
+    const role = holder.isPrimary ? newRole(profile, holder, warn) : undefined;
     if (role !== undefined) await lockAdministrators(tx);
     const [former] = changes.email === undefined ? [] : await readAccountStates(tx, [holder.id]);
     const isStillActive = await updateProviderUser(tx, holder.id, role === undefined ? changes : { ...changes, role });
@@ -198,7 +237,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     const isRoleKept = role !== undefined && !(await hasActiveAdministrator(tx, acceptsPasskeys));
     if (isRoleKept) {
       await updateProviderUser(tx, holder.id, { role: holder.role });
-      onSkipped('the role of the last administrator is kept', holder.id);
+      warn('the role of the last administrator is kept', { user: holder.id });
     }
     if (changes.email !== undefined) {
       await deleteSessionsOf(tx, [holder.id], null);
@@ -241,17 +280,15 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
    */
   const requireSafeDefaultRole = async (): Promise<void> => {
     if (!(await leadToAdminAccess(db, openRoles(provider)))) return;
-    const unsafe = new ApiError('INVALID_PROVIDER_CONFIG', { provider: provider.key });
-    unsafe.cause = new Error('With ALLOW_PUBLIC_REGISTRATION, DEFAULT_ROLE_ID must not lead to admin_access.');
-    throw unsafe;
+    throw misconfigured(provider.key, 'With ALLOW_PUBLIC_REGISTRATION, DEFAULT_ROLE_ID must not lead to admin_access.');
   };
 
   /** Changes nothing, because the user has provided only one of two factors. */
   const wait = ({ email, isEmailVerified, firstName, lastName, groups, data }: Profile, holder: IdentityHolder) => {
     if (holder.status !== 'active') throw notActive(holder);
     const kept = Buffer.byteLength(JSON.stringify(data)) <= maxKept ? data : null;
-    const mapped = provider.ROLE_MAPPING.map(([group]) => group).filter((group) => groups.includes(group));
-    const pendingProfile = { email, isEmailVerified, firstName, lastName, groups: mapped.slice(0, 1), data: kept };
+    const mapped = groups && [mappingOf({ groups })?.[0] ?? []].flat();
+    const pendingProfile = { email, isEmailVerified, firstName, lastName, groups: mapped, data: kept };
     return { waiting: { identity: holder.identity, profile: pendingProfile } };
   };
 
@@ -260,16 +297,13 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     const broken = brokenConstraint(error);
     if (!broken) return error;
     // Another user took the address between the check and the write. Any other violation means that the role does not exist.
-    if (broken.kind === 'unique') return new ApiError(taken);
-    const unknownRole = new ApiError('INVALID_PROVIDER_CONFIG', { provider: provider.key });
-    unknownRole.cause = error;
-    return unknownRole;
+    if (broken.kind === 'unique') return refused(error, taken);
+    return misconfigured(provider.key, error);
   };
 
   return {
-    logIn: async (profile, mode, client) => {
-      if (profile.identifier === null) throw new ApiError('INVALID_CREDENTIALS');
-      const identifier = normalized(profile.identifier);
+    logIn: async (profile, mode, client, warn) => {
+      const identifier = requireAcceptable(profile);
       requireVerifiedEmail(profile);
       await requireSafeDefaultRole();
       try {
@@ -278,7 +312,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
           const holder = known ?? (await register(tx, profile, identifier, client));
           requireAllowed(holder);
           if (holder.tfaSecret !== null) return wait(profile, holder);
-          await update(tx, profile, holder, client);
+          await update(tx, profile, holder, client, warn);
           return { issued: await begin(tx, holder, mode, client) };
         });
       } catch (error) {
@@ -286,7 +320,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       }
     },
 
-    complete: async (pending, otp, mode, client) => {
+    complete: async (pending, otp, mode, client, warn) => {
       const holder = await findIdentityHolderById(db, provider.key, pending.identity);
       if (holder?.status !== 'active') throw notActive(holder);
       requireAllowed(holder);
@@ -294,8 +328,10 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       const code = await secondFactor.require(holder, otp, client);
       try {
         return await transact(db, async (tx) => {
-          if (!(await spendState(tx, pending.id, new Date(pending.expires)))) throw new ApiError('INVALID_CREDENTIALS');
-          await update(tx, pending.profile, holder, client);
+          if (!(await spendState(tx, pending.id, new Date(pending.expires)))) {
+            throw refused('The login has already been completed.');
+          }
+          await update(tx, pending.profile, holder, client, warn);
           const issued = await begin(tx, holder, mode, client, { hasOwnNotice: code?.kind === 'recovery' });
           if (code) await secondFactor.use(tx, holder.id, code, { userId: holder.id, client });
           return issued;
@@ -307,8 +343,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
 
     link: async (profile, to, client) => {
       const { email } = profile;
-      if (profile.identifier === null) throw new ApiError('INVALID_CREDENTIALS');
-      const identifier = normalized(profile.identifier);
+      const identifier = requireAcceptable(profile);
       const identity = {
         user: to.user,
         provider: provider.key,
@@ -328,7 +363,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
           user !== undefined &&
           !signInMethods.isManaged(user) &&
           principal.session.expires_at > clock().getTime();
-        if (!stands) throw new ApiError('INVALID_CREDENTIALS');
+        if (!stands) throw refused('The session that started the linking has ended.');
         // The unique index is case-sensitive. If the provider ignores case, this finds identifiers with other capitalization.
         if (ignoresCase && (await findIdentityHolder(tx, provider.key, identifier, true))) return false;
         if (!(await insertIdentity(tx, identity))) return false;
@@ -341,10 +376,18 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
       });
       if (isLinked) return;
       const holder = await findIdentityHolder(db, provider.key, identifier, ignoresCase);
-      if (holder?.id !== to.user) throw new ApiError('INVALID_PROVIDER');
+      if (holder?.id !== to.user) throw refused(linkedMeanwhile, 'INVALID_PROVIDER');
     },
   };
 }
+
+const linkedMeanwhile = 'The account at the provider is linked to another user.';
+
+/** Google sends the domain of the organization that manages an account, unless none does. */
+const isGoogle = ({ key, ISSUER_URL, PARAMS }: ProviderConfig): boolean =>
+  key.toLowerCase() === 'google' ||
+  ISSUER_URL?.startsWith('https://accounts.google.com') === true ||
+  PARAMS.some(([name]) => name === 'hd');
 
 const fieldOf: Readonly<Record<keyof ProviderUserChanges, string>> = {
   authData: 'auth_data',

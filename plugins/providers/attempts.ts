@@ -4,6 +4,7 @@ import { Value } from '@sinclair/typebox/value';
 import { SessionMode } from '../../schemas/sessions.js';
 import type { Clock } from '../platform/clock.js';
 import type { SecretBox } from '../platform/encryption.js';
+import type { Profile } from './profile.js';
 
 /** The group of routes that a login started with. The two groups return different responses at the end. */
 const Form = Type.Union([Type.Literal('oauth'), Type.Literal('login')]);
@@ -35,13 +36,13 @@ const PendingLogin = Type.Object({
     isEmailVerified: Type.Boolean(),
     firstName: Text,
     lastName: Text,
-    groups: Type.Array(Type.String()),
+    groups: Type.Union([Type.Array(Type.String()), Type.Null()]),
     data: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()]),
   }),
   expires: Type.Number(),
 });
 export type PendingLogin = Static<typeof PendingLogin>;
-export type PendingProfile = Readonly<Omit<PendingLogin['profile'], 'groups'>> & { readonly groups: readonly string[] };
+export type PendingProfile = Readonly<Omit<PendingLogin['profile'], 'groups'>> & Pick<Profile, 'groups'>;
 
 /** How long users have to complete the provider's pages, or to enter a code, in milliseconds. */
 export const attemptTimeoutMs = 300_000;

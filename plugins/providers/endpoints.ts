@@ -1,15 +1,16 @@
 import { isObject } from '../../schemas/common.js';
-import { ApiError } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
 import type { Clock } from '../platform/clock.js';
-import { type Fetch, fetchJson } from './http.js';
+import { misconfigured, quoted } from './failures.js';
+import { type Fetch, fetchDocument, parseJson } from './http.js';
+import { type ExpectedIssuer, issuerOf, withoutSlash } from './issuers.js';
 
 /** The endpoints of a provider. */
 export interface Endpoints {
   authorize: string;
   token: string;
   /** How the service authenticates at the token endpoint. */
-  authorizationMethod: 'header' | 'body';
+  tokenAuthMethod: 'client_secret_basic' | 'client_secret_post';
   /** URL of the profile; null: the ID token contains everything. */
   profile: string | null;
   /** Additional endpoints of OpenID Connect; null: the provider uses OAuth 2.0 only. */
@@ -17,8 +18,7 @@ export interface Endpoints {
 }
 
 export interface OpenIdEndpoints {
-  /** The issuer in ID tokens. Microsoft's issuer contains `{tenantid}`, a placeholder for the user's tenant. */
-  issuer: string;
+  issuer: ExpectedIssuer;
   jwks: string;
   /** Whether the responses of the authorization endpoint name the issuer (RFC 9207). */
   namesIssuer: boolean;
@@ -39,7 +39,7 @@ export function createEndpoints(config: ProviderConfig, fetchFrom: Fetch, clock:
       authorize: authorize ?? '',
       token: token ?? '',
       profile: profile ?? null,
-      authorizationMethod: 'body',
+      tokenAuthMethod: config.TOKEN_AUTH_METHOD ?? 'client_secret_post',
       openid: null,
     };
     return async () => known;
@@ -58,43 +58,44 @@ export function createEndpoints(config: ProviderConfig, fetchFrom: Fetch, clock:
 }
 
 /** OpenID Connect Discovery 1.0, sections 4.2 and 4.3. */
-async function discover({ key, ISSUER_URL }: ProviderConfig, fetchFrom: Fetch): Promise<Endpoints> {
-  const expected = withoutSlash((ISSUER_URL ?? '').replace(wellKnown, ''));
-  const document = await fetchJson(fetchFrom, key, `${expected}${wellKnown}`);
-  const text = (name: string) => (isObject(document) && typeof document[name] === 'string' ? document[name] : '');
-  const list = (name: string) => (isObject(document) && Array.isArray(document[name]) ? document[name] : []);
-  const issuer = text('issuer');
-  const isAsExpected = issuerPattern(withoutSlash(issuer)).test(expected);
-  const [authorize, token, jwks] = [text('authorization_endpoint'), text('token_endpoint'), text('jwks_uri')];
-  const profile = text('userinfo_endpoint');
-  const areUrls = [authorize, token, jwks, ...(profile === '' ? [] : [profile])].every(isUsable(expected));
-  if (!isAsExpected || !areUrls) throw new ApiError('INVALID_PROVIDER_CONFIG', { provider: key });
+async function discover(
+  { key, ISSUER_URL: configured = '', TOKEN_AUTH_METHOD }: ProviderConfig,
+  fetchFrom: Fetch,
+): Promise<Endpoints> {
+  // Azure AD B2C names its policy in the query of the document's URL.
+  const [expected = ''] = configured.split(wellKnown);
+  const url = configured.includes(wellKnown) ? configured : `${withoutSlash(expected)}${wellKnown}`;
+  const parsed = parseJson(key, url, (await fetchDocument(fetchFrom, key, url)) ?? '');
+  const document = isObject(parsed) ? parsed : {};
+  const text = (name: string) => (typeof document[name] === 'string' ? document[name] : '');
 
-  const methods = list('token_endpoint_auth_methods_supported');
-  const takesHeader = methods.length === 0 || methods.includes('client_secret_basic');
+  const issuer = issuerOf(text('issuer'), expected);
+  if (issuer === undefined) {
+    const named = quoted(text('issuer'));
+    throw misconfigured(key, `${url} contains the issuer ${JSON.stringify(named)}, which does not match ISSUER_URL.`);
+  }
+  const endpoint = (name: string, isOptional = false) => {
+    const value = text(name);
+    if (isUsable(expected, value) || (isOptional && value === '')) return value;
+    throw misconfigured(key, `${url} contains no usable ${name}: ${JSON.stringify(quoted(value))}.`);
+  };
+  const methods = document.token_endpoint_auth_methods_supported;
+  const takesBasic = !Array.isArray(methods) || methods.length === 0 || methods.includes('client_secret_basic');
   return {
-    authorize,
-    token,
-    authorizationMethod: takesHeader ? 'header' : 'body',
-    profile: profile === '' ? null : profile,
+    authorize: endpoint('authorization_endpoint'),
+    token: endpoint('token_endpoint'),
+    tokenAuthMethod: TOKEN_AUTH_METHOD ?? (takesBasic ? 'client_secret_basic' : 'client_secret_post'),
+    profile: endpoint('userinfo_endpoint', true) || null,
     openid: {
       issuer,
-      jwks,
-      namesIssuer: isObject(document) && document.authorization_response_iss_parameter_supported === true,
+      jwks: endpoint('jwks_uri'),
+      namesIssuer: document.authorization_response_iss_parameter_supported === true,
     },
   };
 }
 
-const withoutSlash = (url: string) => url.replace(/\/+$/, '');
-
-/** Matches the issuers that an issuer with `{tenantid}` stands for. Any other issuer matches only itself. */
-export const issuerPattern = (issuer: string, tenant = '[A-Za-z0-9.-]+'): RegExp =>
-  new RegExp(`^${issuer.split('{tenantid}').map(escaped).join(tenant)}$`);
-
-const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&');
-
 /** If the issuer uses https, its endpoints must not use plain http. */
-const isUsable = (issuer: string) => (url: string) =>
+const isUsable = (issuer: string, url: string) =>
   URL.canParse(url) &&
   /^https?:$/.test(new URL(url).protocol) &&
   !(issuer.startsWith('https:') && url.startsWith('http:'));

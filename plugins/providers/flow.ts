@@ -9,6 +9,7 @@ import type { Principal } from '../server/caller.js';
 import { toApiError } from '../server/errors.js';
 import type { Accounts, LoginOutcome } from './accounts.js';
 import { type Attempt, type Attempts, attemptTimeoutMs, challengeOf, type LoginRouteGroup } from './attempts.js';
+import { misconfigured, quoted, refused, type Warn } from './failures.js';
 import type { Provider } from './provider.js';
 import { redirectWithReason, requireRedirect } from './redirects.js';
 
@@ -19,6 +20,8 @@ export type FlowEnd = { to: string } | { tokens: SessionTokens };
 export interface ProviderFlow {
   /** @throws {ApiError} ROUTE_NOT_FOUND when the path does not name a configured provider */
   requireProvider(request: FastifyRequest): void;
+  /** Whether the path names a provider that returns the browser with a form. */
+  returnsForms(request: FastifyRequest): boolean;
   /**
    * Starts a login.
    * @returns the URL at the provider
@@ -60,10 +63,15 @@ interface Dependencies {
 
 type NewAttempt = Omit<Parameters<Attempts['begin']>[1], 'challenge'>;
 
-interface Query {
+/** What the provider sends back with the browser. */
+interface Returned {
   state?: unknown;
   code?: unknown;
+  iss?: unknown;
   error?: unknown;
+  error_description?: unknown;
+  /** The name of the user, as JSON, which only Apple sends, and only at the first login. */
+  user?: unknown;
 }
 
 export function createProviderFlow(deps: Dependencies): ProviderFlow {
@@ -78,15 +86,13 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
     return entry;
   };
 
-  const start = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { provider }: { provider: Provider },
-    attempt: NewAttempt,
-  ) => {
+  const start = async (reply: FastifyReply, { provider }: { provider: Provider }, attempt: NewAttempt) => {
     const verifier = randomBytes(32).toString('base64url');
     const state = attempts.begin(provider.config.key, { ...attempt, challenge: challengeOf(verifier) });
-    return provider.authorizationUrl(request, reply, { state, verifier });
+    const url = await provider.authorizationUrl({ state, verifier });
+    const ofProvider = cookieOf(provider);
+    reply.setCookie(cookieNames.state, state, ofProvider).setCookie(cookieNames.verifier, verifier, ofProvider);
+    return url;
   };
 
   const redirectOf = ({ provider }: { provider: Provider }, redirect: string | undefined) =>
@@ -94,11 +100,15 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
 
   /** Accepts each state only once, because the cookie may have been copied. */
   const spend = async ({ id, expires }: Attempt) => {
-    if (!(await spendState(db, id, new Date(expires)))) throw new ApiError('INVALID_CREDENTIALS');
+    if (!(await spendState(db, id, new Date(expires)))) throw refused('The login has already been completed.');
   };
 
-  const clearCookies = (reply: FastifyReply) => {
-    for (const name of [cookieNames.state, cookieNames.verifier]) reply.clearCookie(name, cookie);
+  /** With a form of another site, browsers send only cookies that are marked as `SameSite=None`, which must also be secure. */
+  const cookieOf = ({ config: { RESPONSE_MODE: mode } }: Provider) =>
+    mode === 'form_post' ? ({ ...cookie, sameSite: 'none', secure: true } as const) : cookie;
+
+  const clearCookies = (reply: FastifyReply, provider: Provider) => {
+    for (const name of [cookieNames.state, cookieNames.verifier]) reply.clearCookie(name, cookieOf(provider));
   };
 
   /** If the login ends with a redirect, the tokens must be in cookies, because a redirect cannot contain them. */
@@ -115,27 +125,34 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
     state: string,
   ): Promise<FlowEnd> => {
     const entry = entryOf(request);
-    const query = request.query as Query;
-    if (!attempt || query.state !== state) throw new ApiError('INVALID_CREDENTIALS');
+    const { code, iss, error, error_description, user, ...returned } = returnedBy(request);
+    if (!attempt || returned.state !== state) {
+      throw refused(
+        'The login was not started in this browser, or more than five minutes ago: no cookie has its state.',
+      );
+    }
     await spend(attempt);
-    if (query.error !== undefined) throw refusal(entry.provider, query.error);
+    if (error !== undefined) throw refusal(entry.provider, error, error_description);
     // Repeated parameters are rejected, because the two sides could interpret them differently (RFC 6749, 3.1).
-    if (typeof query.code !== 'string') throw new ApiError('INVALID_CREDENTIALS');
+    if (typeof code !== 'string' || code === '') throw refused('The provider returned the browser without a code.');
+    const warn = warnOf(request, entry.provider.config.key);
     const verifier = request
       .cookieValues(cookieNames.verifier)
       .find((value) => challengeOf(value) === attempt.challenge);
-    if (verifier === undefined) throw new ApiError('INVALID_CREDENTIALS');
-    const profile = await entry.provider.profile(request, reply, { state, verifier });
+    if (verifier === undefined) throw refused('The browser has lost the cookie with the code verifier of this login.');
+    const profile = await entry.provider.profile({ code, iss, user }, { state, verifier }, warn);
     const to = attempt.redirect ?? home;
     if (attempt.link) {
       // Otherwise the user who started linking could get a provider account that belongs to the person who returned.
       const { principal } = request;
-      if (principal && principal.userId !== attempt.link.user) throw new ApiError('INVALID_CREDENTIALS');
+      if (principal && principal.userId !== attempt.link.user) {
+        throw refused('Another user has signed in since the linking was started.');
+      }
       await entry.accounts.link(profile, attempt.link, request.client);
       return { to };
     }
     const mode = modeOf(entry, attempt);
-    const outcome = await entry.accounts.logIn(profile, mode, request.client);
+    const outcome = await entry.accounts.logIn(profile, mode, request.client, warn);
     const tokens = deliver(reply, entry.provider, mode, outcome);
     return attempt.form === 'oauth' && attempt.redirect === null ? { tokens } : { to };
   };
@@ -155,11 +172,16 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
   return {
     requireProvider: (request) => void entryOf(request),
 
+    returnsForms: (request) => {
+      const { provider } = request.params as { provider?: string };
+      return providers.get(provider ?? '')?.provider.config.RESPONSE_MODE === 'form_post';
+    },
+
     begin: async (request, reply, form, redirect) => {
       const entry = entryOf(request);
       const to = redirectOf(entry, redirect);
       try {
-        return await start(request, reply, entry, { form, redirect: to, link: null });
+        return await start(reply, entry, { form, redirect: to, link: null });
       } catch (thrown) {
         return redirectAfterFailure(request, entry.provider.config.key, to, thrown);
       }
@@ -169,17 +191,23 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       const entry = entryOf(request);
       if (session === null) throw new ApiError('FORBIDDEN');
       const to = redirectOf(entry, redirect);
-      return start(request, reply, entry, { form: 'login', redirect: to, link: { user, session } });
+      try {
+        return await start(reply, entry, { form: 'login', redirect: to, link: { user, session } });
+      } catch (thrown) {
+        logFailure(request, entry.provider.config.key, thrown);
+        throw thrown;
+      }
     },
 
     finish: async (request, reply) => {
       const { provider } = entryOf(request);
       // If there are several cookies, use the one of this login.
       const states = request.cookieValues(cookieNames.state);
-      const state = states.find((value) => value === (request.query as Query).state) ?? states[0] ?? '';
+      const returned = returnedBy(request);
+      const state = states.find((value) => value === returned.state) ?? states[0] ?? '';
       const attempt = attempts.read(provider.config.key, state);
       // A response for another login must not affect the login in progress.
-      if ((request.query as Query).state === state) clearCookies(reply);
+      if (returned.state === state) clearCookies(reply, provider);
       try {
         return await completeLogin(request, reply, attempt, state);
       } catch (thrown) {
@@ -192,16 +220,45 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
 
     complete: async (request, reply, otp, mode) => {
       const { provider, accounts } = entryOf(request);
-      const pending = request
-        .cookieValues(cookieNames.pending)
-        .map((value) => attempts.readPending(provider.config.key, value))
-        .find((found) => found !== undefined);
-      if (!pending) throw new ApiError('INVALID_CREDENTIALS');
-      const issued = await accounts.complete(pending, otp, mode ?? pending.mode, request.client);
-      reply.clearCookie(cookieNames.pending, cookie);
-      return reply.sendTokens(issued);
+      const { key } = provider.config;
+      try {
+        const pending = request
+          .cookieValues(cookieNames.pending)
+          .map((value) => attempts.readPending(key, value))
+          .find((found) => found !== undefined);
+        if (!pending) throw refused('No login in this browser waits for a code.');
+        const issued = await accounts.complete(
+          pending,
+          otp,
+          mode ?? pending.mode,
+          request.client,
+          warnOf(request, key),
+        );
+        reply.clearCookie(cookieNames.pending, cookie);
+        return reply.sendTokens(issued);
+      } catch (thrown) {
+        logFailure(request, key, thrown);
+        throw thrown;
+      }
     },
   };
+}
+
+/** What the provider sends back with the browser: in a form, or in the query. */
+const returnedBy = ({ method, body, query }: FastifyRequest) => (method === 'POST' ? body : query) as Returned;
+
+const warnOf =
+  ({ log }: FastifyRequest, provider: string): Warn =>
+  (what, details = {}) =>
+    log.warn({ provider, ...details }, `login through a provider: ${what}`);
+
+/** Logs why a login failed. Clients receive only the code. */
+function logFailure(request: FastifyRequest, provider: string, thrown: unknown): void {
+  const { status, outage, reason } = toApiError(thrown);
+  request.log[status >= 500 ? 'error' : 'info'](
+    { err: thrown, provider, ...(reason === undefined ? {} : { reason }), ...outage },
+    'a login through a provider failed',
+  );
 }
 
 /** Logs a failed login and returns the redirect with the reason. Throws the error if the login has no redirect. */
@@ -211,25 +268,31 @@ function redirectAfterFailure(
   redirect: string | null,
   thrown: unknown,
 ): string {
-  const { status, code, outage } = toApiError(thrown);
-  request.log[status >= 500 ? 'error' : 'info'](
-    { err: thrown, provider, ...outage },
-    'a login through a provider failed',
-  );
+  logFailure(request, provider, thrown);
   if (redirect === null) throw thrown;
+  const { code, outage } = toApiError(thrown);
   if (outage) request.server.outages.note(request, outage, thrown);
   return redirectWithReason(redirect, code);
 }
 
+/** Errors at the authorization endpoint that are the fault of the configuration, not of the user. */
+const ourFaults = new Set<unknown>([
+  'unauthorized_client',
+  'unsupported_response_type',
+  'invalid_scope',
+  'invalid_request',
+]);
+
 /** Converts an error that the provider returns instead of a code (RFC 6749, 4.1.2.1; OpenID Connect Core 1.0, 3.1.2.6). */
-function refusal({ config: { key } }: Provider, error: unknown): ApiError {
+function refusal({ config: { key } }: Provider, error: unknown, description: unknown): ApiError {
+  const details = [error, description].map((text) => quoted(text)).filter(Boolean);
+  const cause = `The provider returned the browser with the error ${details.join(': ')}`;
   if (error === 'server_error' || error === 'temporarily_unavailable') {
-    return unavailable('provider_busy', { provider: key });
+    const busy = unavailable('provider_busy', { provider: key });
+    busy.cause = new Error(cause);
+    return busy;
   }
-  const isOurFault = ['unauthorized_client', 'unsupported_response_type', 'invalid_scope', 'invalid_request'].includes(
-    String(error),
-  );
-  return isOurFault ? new ApiError('INVALID_PROVIDER_CONFIG', { provider: key }) : new ApiError('INVALID_CREDENTIALS');
+  return ourFaults.has(error) ? misconfigured(key, cause) : refused(cause);
 }
 
 /** Lifetime of the cookies of the flow, in seconds. */

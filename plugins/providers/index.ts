@@ -38,8 +38,6 @@ export const providersPlugin = plugin(
           callbackUri: `${config.PUBLIC_URL}/auth/login/${key}/callback`,
           timeout: config.AUTH_PROVIDER_TIMEOUT,
           observe,
-          cookie,
-          cookieNames,
         };
         const accounts = createAccounts(provider, {
           db,
@@ -49,7 +47,6 @@ export const providersPlugin = plugin(
           activity,
           acceptsPasskeys: config.AUTH_PASSKEYS,
           signInMethods,
-          onSkipped: (what, user) => app.log.warn({ provider: key, user }, `login through a provider: ${what}`),
         });
         return [key, { provider: createProvider(provider, clock, options), accounts }];
       }),

@@ -1,118 +1,129 @@
-import oauth2, { type FastifyOAuth2Options, type OAuth2Namespace } from '@fastify/oauth2';
-import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { ApiError } from '../../schemas/errors.js';
+import { isObject } from '../../schemas/common.js';
+import type { ApiError } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
-import { type Observe, requestOf } from '../platform/traced-operations.js';
 import type { Endpoints } from './endpoints.js';
-import { maxResponseBytes, providerDown } from './http.js';
+import { misconfigured, providerDown, quoted, refused } from './failures.js';
+import { type Fetch, requestHeaders } from './http.js';
 
-/** The steps of the flow that need the request and the reply, because these carry the cookies with the state and the verifier. */
+export interface Tokens {
+  access_token: string;
+  id_token: unknown;
+}
+
+/** The authorization code flow with PKCE (RFC 6749, 4.1; RFC 7636, S256). */
 export interface OAuthClient {
   /** The URL to send the browser to. */
-  authorizationUrl(request: FastifyRequest, reply: FastifyReply, more: Record<string, string>): Promise<string>;
+  authorizationUrl(endpoints: Endpoints, login: { state: string; challenge: string; nonce: string }): string;
   /**
-   * Exchanges the code that the browser returned with, and clears the cookies.
-   * @throws {ApiError} INVALID_CREDENTIALS when the state or the code is wrong; INVALID_PROVIDER_CONFIG; SERVICE_UNAVAILABLE
+   * Exchanges the code that the browser returned with.
+   * @throws {ApiError} INVALID_CREDENTIALS when the code is wrong; INVALID_PROVIDER_CONFIG; SERVICE_UNAVAILABLE
    */
-  tokens(request: FastifyRequest, reply: FastifyReply): Promise<{ access_token?: unknown; id_token?: unknown }>;
+  exchange(endpoints: Endpoints, login: { code: string; verifier: string }): Promise<Tokens>;
 }
 
-export interface OAuthClientOptions {
+interface Dependencies {
   config: ProviderConfig;
-  endpoints: Endpoints;
   callbackUri: string;
-  /** Milliseconds. */
-  timeout: number;
-  observe: Observe;
-  cookie: NonNullable<FastifyOAuth2Options['cookie']>;
-  cookieNames: { state: string; verifier: string };
-  stateOf(request: FastifyRequest): string;
-  isStateValid(request: FastifyRequest): boolean;
+  fetchFrom: Fetch;
 }
 
-/**
- * The authorization code flow with PKCE (RFC 7636, S256). The plugin for it is registered on a separate app, which serves no
- * requests, because the endpoints become known only after the main app has started.
- */
-export async function createOAuthClient(options: OAuthClientOptions): Promise<OAuthClient> {
-  const { config, endpoints, callbackUri, timeout, observe, cookie, cookieNames, stateOf, isStateValid } = options;
-  const [authorize, token] = [new URL(endpoints.authorize), new URL(endpoints.token)];
-  const host = fastify();
-  await host.register(oauth2, {
-    name: 'provider',
-    scope: config.SCOPE.split(/\s+/),
-    callbackUri,
-    callbackUriParams: Object.fromEntries(config.PARAMS),
-    pkce: 'S256',
-    userAgent: 'gatehouse',
-    cookie,
-    redirectStateCookieName: cookieNames.state,
-    verifierCookieName: cookieNames.verifier,
-    generateStateFunction: (request: FastifyRequest) => stateOf(request),
-    checkStateFunction: (request: FastifyRequest) => isStateValid(request),
-    credentials: {
-      client: { id: config.CLIENT_ID, secret: config.CLIENT_SECRET },
-      auth: {
-        authorizeHost: authorize.origin,
-        authorizePath: authorize.pathname + authorize.search,
-        tokenHost: token.origin,
-        tokenPath: token.pathname + token.search,
-      },
-      options: { authorizationMethod: endpoints.authorizationMethod },
-      http: { timeout, maxBytes: maxResponseBytes },
-    },
-  });
-  await host.ready();
-  const { provider } = host as unknown as { provider: OAuth2Namespace };
+export function createOAuthClient({ config, callbackUri, fetchFrom }: Dependencies): OAuthClient {
+  const { key, CLIENT_ID: id, CLIENT_SECRET: secret, RESPONSE_MODE: responseMode } = config;
 
   return {
-    authorizationUrl: async (request, reply, more) => {
-      const url = new URL(await provider.generateAuthorizationUri(request, reply));
-      for (const [name, value] of Object.entries(more)) url.searchParams.set(name, value);
+    authorizationUrl: ({ authorize, openid }, { state, challenge, nonce }) => {
+      const url = new URL(authorize);
+      const parameters = {
+        ...Object.fromEntries(config.PARAMS),
+        response_type: 'code',
+        client_id: id,
+        redirect_uri: callbackUri,
+        scope: config.SCOPE.trim().replace(/\s+/g, ' '),
+        state,
+        code_challenge: challenge,
+        code_challenge_method: 'S256',
+        ...(openid && { nonce }),
+        ...(responseMode === 'query' ? {} : { response_mode: responseMode }),
+      };
+      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
       return url.href;
     },
 
-    tokens: async (request, reply) => {
+    exchange: async ({ token, tokenAuthMethod }, { code, verifier }) => {
+      const isBasic = tokenAuthMethod === 'client_secret_basic';
+      const body = new URLSearchParams({
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: callbackUri,
+        code_verifier: verifier,
+        ...(isBasic ? {} : { client_id: id, client_secret: secret }),
+      });
+      const headers = isBasic ? { ...requestHeaders, authorization: basicCredentials(id, secret) } : requestHeaders;
+      let status: number;
+      let text: string;
       try {
-        const { token: set } = await observe(requestOf('POST', endpoints.token), () =>
-          provider.getAccessTokenFromAuthorizationCodeFlow(request, reply),
-        );
-        if (typeof set.access_token === 'string') return set;
-        // GitHub returns errors with status 200.
-        throw refusal(config.key, (set as { error?: unknown }).error, 400, set);
+        const response = await fetchFrom(token, { method: 'POST', headers, body });
+        status = response.status;
+        text = await response.text();
       } catch (error) {
-        if (error instanceof ApiError) throw error;
-        const { output, data } = error as WreckError;
-        throw refusal(config.key, data?.payload?.error, data?.isResponseError ? output?.statusCode : undefined, error);
+        throw providerDown(key, error);
       }
+      const set = parseTokens(text);
+      const { access_token, id_token } = set;
+      if (status < 300 && typeof access_token === 'string' && access_token !== '') return { access_token, id_token };
+      throw failureOf(key, status, set, [secret, code, verifier]);
     },
   };
 }
 
-/** The error that the HTTP client throws for an unsuccessful response. */
-interface WreckError {
-  output?: { statusCode?: number };
-  data?: { payload?: { error?: unknown } | undefined; isResponseError?: boolean };
+/** The credentials of the client, each encoded like a form field (RFC 6749, 2.3.1). */
+function basicCredentials(id: string, secret: string): string {
+  const encoded = [id, secret].map((part) => String(new URLSearchParams({ '': part })).slice(1));
+  return `Basic ${Buffer.from(encoded.join(':')).toString('base64')}`;
 }
 
-/** Errors of the token endpoint that are the fault of the service, not of the user (RFC 6749, 5.2). The last two are specific to GitHub. */
-const ourFaults = new Set<unknown>([
+/** Some providers return a form, and some declare another content type than that of the content, so only the content is considered. */
+function parseTokens(text: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    return isObject(parsed) ? parsed : {};
+  } catch {
+    return /^\s*[\w.-]+=/.test(text) ? Object.fromEntries(new URLSearchParams(text.trim())) : {};
+  }
+}
+
+/**
+ * Errors of the token endpoint that are the fault of the configuration, not of the user (RFC 6749, 5.2), followed by those of GitHub,
+ * Slack, and Facebook.
+ */
+const ourFaults = new Set([
   'invalid_client',
   'unauthorized_client',
   'unsupported_grant_type',
   'invalid_scope',
   'incorrect_client_credentials',
   'redirect_uri_mismatch',
+  'invalid_client_id',
+  'bad_client_secret',
+  'bad_redirect_uri',
+  'OAuthException 1',
+  'OAuthException 101',
 ]);
 
-/** The reason why there is no token, as an API error. @param status undefined: there was no readable response */
-function refusal(key: string, reason: unknown, status: number | undefined, cause: unknown): ApiError {
-  const isCodeWrong = typeof reason === 'string' && (status === 400 || status === 401 || status === 403);
-  const error = ourFaults.has(reason)
-    ? new ApiError('INVALID_PROVIDER_CONFIG', { provider: key })
-    : isCodeWrong
-      ? new ApiError('INVALID_CREDENTIALS')
-      : providerDown(key, cause);
-  error.cause = typeof reason === 'string' ? new Error(`The token endpoint returned ${reason}.`, { cause }) : cause;
-  return error;
+/** Why there is no token, as an API error. GitHub and Slack return errors with status 200, and Facebook returns them as objects. */
+function failureOf(
+  key: string,
+  status: number,
+  { error, error_description }: Record<string, unknown>,
+  secrets: readonly string[],
+): ApiError {
+  const reason = isObject(error) ? `${error.type} ${error.code}` : error;
+  const description = isObject(error) ? error.message : error_description;
+  if (typeof reason !== 'string') {
+    return providerDown(key, `The token endpoint returned status ${status} without an access token or an error.`);
+  }
+  const details = [reason, description].map((text) => quoted(text, secrets)).filter(Boolean);
+  const cause = `The token endpoint returned status ${status} and the error ${details.join(': ')}`;
+  if (ourFaults.has(reason)) return misconfigured(key, cause);
+  return [200, 400, 401, 403].includes(status) ? refused(cause) : providerDown(key, cause);
 }

@@ -13,9 +13,19 @@ export interface Profile {
   isEmailVerified: boolean;
   firstName: string | null;
   lastName: string | null;
-  groups: readonly string[];
+  /** The names that a new user gets if the provider does not assert any. They come through the browser, so the user can change them. */
+  unverifiedNames: Names;
+  /** null: the provider says that the user has groups, but not which. */
+  groups: readonly string[] | null;
+  /** The domain of the organization that manages the account, which Google calls `hd`. */
+  hostedDomain: unknown;
   /** The profile in a form that can be stored: without tokens and protocol claims, and within the size limit of the column. */
   data: Record<string, unknown>;
+}
+
+export interface Names {
+  firstName: string | null;
+  lastName: string | null;
 }
 
 type ProfileKeys = Pick<
@@ -45,8 +55,11 @@ const protocolClaims = new Set([
   'amr',
 ]);
 
-/** Reads the profile that a provider returns. A key can be a path into nested objects, such as `user.mail`. */
-export function readProfile(given: Readonly<Record<string, unknown>>, keys: ProfileKeys): Profile {
+/**
+ * Reads the profile that a provider returns. A key can be a path into nested objects, such as `user.mail`.
+ * @param user what the provider sent about the user through the browser
+ */
+export function readProfile(given: Readonly<Record<string, unknown>>, keys: ProfileKeys, user?: unknown): Profile {
   const at = (key: string): unknown =>
     Object.hasOwn(given, key)
       ? given[key]
@@ -59,19 +72,34 @@ export function readProfile(given: Readonly<Record<string, unknown>>, keys: Prof
   const raw = cleaned(given, 0) as Record<string, unknown>;
   const email = at(keys.EMAIL_KEY);
   const read = typeof email === 'string' && email !== '' ? readEmail(email) : undefined;
-  const groups = at(keys.GROUP_CLAIM_NAME);
   return {
     identifier: identifierOf(at(keys.IDENTIFIER_KEY)),
     email: read !== undefined && 'email' in read ? read.email : null,
     emailFault: read !== undefined && 'fault' in read ? read.fault : null,
-    // `email_verified` applies to `email`, and not to any other field that may contain the address.
-    isEmailVerified: given.email_verified === true && email === given.email,
+    // `email_verified` applies to `email`, and not to any other field that may contain the address. Apple sends it as text.
+    isEmailVerified: (given.email_verified === true || given.email_verified === 'true') && email === given.email,
     firstName: nameOf(at(keys.FIRST_NAME_KEY)),
     lastName: nameOf(at(keys.LAST_NAME_KEY)),
-    groups: (Array.isArray(groups) ? groups : [groups]).filter((group) => typeof group === 'string'),
+    unverifiedNames: namesIn(user),
+    groups: groupsOf(at(keys.GROUP_CLAIM_NAME), given, keys.GROUP_CLAIM_NAME),
+    hostedDomain: given.hd,
     data: truncateToLimit(Object.entries(raw).filter(([name]) => !protocolClaims.has(name))),
   };
 }
+
+/**
+ * The groups of a user: a list, a single group, or an object whose keys are the groups, as Zitadel's roles are. If there are more than
+ * 200, Microsoft Entra only announces where they can be read (`_claim_names`, `hasgroups`).
+ */
+function groupsOf(value: unknown, given: Readonly<Record<string, unknown>>, name: string): readonly string[] | null {
+  if (value === undefined && isAnnounced(given, name)) return null;
+  if (isObject(value)) return Object.keys(value);
+  return (Array.isArray(value) ? value : [value]).filter((group) => typeof group === 'string');
+}
+
+const isAnnounced = ({ _claim_names: names, hasgroups }: Readonly<Record<string, unknown>>, name: string): boolean =>
+  (isObject(names) && Object.hasOwn(names, name)) ||
+  (name === 'groups' && (hasgroups === true || hasgroups === 'true'));
 
 /** Removes the largest members if the profile exceeds the limit, so that the login does not fail. */
 function truncateToLimit(members: readonly [name: string, value: unknown][]): Record<string, unknown> {
@@ -95,6 +123,17 @@ function identifierOf(value: unknown): string | null {
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
   if (typeof text !== 'string' || text.trim() === '' || text !== storable(text)) return null;
   return [...text].length <= maxIdentifierLength ? text : null;
+}
+
+/** The names in Apple's `user` parameter. Nothing else in it is used, because it is not signed. */
+function namesIn(user: unknown): Names {
+  try {
+    const parsed: unknown = typeof user === 'string' ? JSON.parse(user) : undefined;
+    const name = isObject(parsed) && isObject(parsed.name) ? parsed.name : {};
+    return { firstName: nameOf(name.firstName), lastName: nameOf(name.lastName) };
+  } catch {
+    return { firstName: null, lastName: null };
+  }
 }
 
 function nameOf(value: unknown): string | null {

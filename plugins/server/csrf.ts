@@ -18,6 +18,11 @@ declare module 'fastify' {
      * user's browser in to an account of their choice (login CSRF).
      */
     startsSession?: true;
+    /**
+     * Whether pages of other sites may send the browser here with a form, as some providers do after a login. The operation itself must
+     * verify that the form belongs to this browser.
+     */
+    acceptsFormsOfOtherSites?(request: FastifyRequest): boolean;
   }
 }
 
@@ -63,6 +68,8 @@ export const csrfPlugin = plugin(
 
     app.addHook('onRequest', async (request) => {
       if (safeMethods.has(request.method)) return;
+      const { acceptsFormsOfOtherSites: acceptsForms } = request.routeOptions.config ?? {};
+      if (acceptsForms?.(request) && mediaTypeOf(request) === 'application/x-www-form-urlencoded') return;
       if (!Object.keys(request.cookies).some((name) => ownCookies.has(name))) return;
       request.requireOwnSite();
       if (formTypes.has(mediaTypeOf(request))) {

@@ -63,12 +63,14 @@ export const parseQueryString = (text: string): Record<string, unknown> => qs.pa
 
 const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });
 
+const formType = 'application/x-www-form-urlencoded';
+
 /** Levels. Deeper than any valid payload, but not deep enough to overflow the stack of a recursive function. */
 const maxDepth = 64;
 
 /**
  * Rejects requests with ambiguous framing, and parses bodies as JSON. An empty body is treated as `{}`. A body of any other type is
- * ignored and also treated as `{}`, so only routes that require a field reject it.
+ * ignored and also treated as `{}`, so only routes that require a field reject it. Callbacks of providers also accept forms.
  */
 export const requestParsingPlugin = plugin(
   async (app) => {
@@ -98,6 +100,11 @@ export const requestParsingPlugin = plugin(
       const fault = faultOf(parsed.value);
       if (fault !== undefined) return done(refuse(fault));
       done(null, parsed.value);
+    });
+    app.addContentTypeParser(formType, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+      const acceptsForms = request.routeOptions.config?.acceptsFormsOfOtherSites !== undefined;
+      request.hasIgnoredBody = !acceptsForms && body.length > 0;
+      done(null, acceptsForms ? parseQueryString(decode(body)) : {});
     });
     app.decorateRequest('hasIgnoredBody', false);
     app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {

@@ -1,6 +1,13 @@
 import { Type } from '@sinclair/typebox';
-import { errorResponses } from '../../schemas/errors.js';
-import { CallbackQuery, ProviderParams, ProviderTokens, redirectHeaders } from '../../schemas/providers.js';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { errorResponses, routeNotFound } from '../../schemas/errors.js';
+import {
+  CallbackForm,
+  CallbackQuery,
+  ProviderParams,
+  ProviderTokens,
+  redirectHeaders,
+} from '../../schemas/providers.js';
 import { browserSession } from '../../schemas/security.js';
 import { cookieHeaders } from '../../schemas/sessions.js';
 import { type App, noContent } from '../app.js';
@@ -15,49 +22,92 @@ export const finishOAuthLogin = (app: App): void =>
 export const finishProviderLogin = (app: App): void =>
   finishLogin(app, '/login', 'finishProviderLogin', 'Handle the provider callback');
 
-/** Both callbacks respond alike. The response depends on the operation that started the login. */
+/** The callback from a provider that submits a form. */
+export const submitOAuthLogin = (app: App): void =>
+  submitLogin(app, '/oauth', 'submitOAuthLogin', 'Handle the OAuth form');
+
+/** The same, at the callback URL that is registered with providers. */
+export const submitProviderLogin = (app: App): void =>
+  submitLogin(app, '/login', 'submitProviderLogin', 'Handle the provider form');
+
+const config = {
+  access: 'anonymous',
+  beforeTfa: true,
+  recordedAs: ['login', 'users'],
+  timeoutMs: providerTimeoutMs,
+  headers: inPopup,
+} as const;
+
+/** The schema that all callbacks share. The response depends on the operation that started the login. */
+const schema = {
+  tags: ['Providers'],
+  security: browserSession,
+  params: ProviderParams,
+  response: {
+    200: {
+      ...ProviderTokens,
+      description: 'The login was started without `redirect`, and it succeeded.',
+      headers: cookieHeaders,
+    },
+    302: {
+      ...noContent(
+        'Redirects to `redirect`. If the login failed, the query parameter `reason` contains the error code.',
+      ),
+      headers: redirectHeaders,
+    },
+    ...errorResponses('ROUTE_NOT_FOUND', 'INVALID_OTP', 'INVALID_PROVIDER', 'INVALID_PROVIDER_CONFIG'),
+  },
+};
+
+const respond = async (app: App, request: FastifyRequest, reply: FastifyReply) => {
+  const end = await app.providerFlow.finish(request, reply);
+  if ('to' in end) return reply.redirect(end.to);
+  return { public: true as const, data: end.tokens };
+};
+
 function finishLogin(app: App, family: string, operationId: string, summary: string): void {
   app.get(
     `${family}/:provider/callback`,
     {
-      config: {
-        access: 'anonymous',
-        beforeTfa: true,
-        recordedAs: ['login', 'users'],
-        timeoutMs: providerTimeoutMs,
-        headers: inPopup,
-      },
+      config,
       schema: {
+        ...schema,
         operationId,
-        tags: ['Providers'],
         summary,
         description:
           'The provider redirects the browser to this URL after the login. There are two callback URLs; register `/auth/login/{provider}/callback` with the provider. The response depends on the operation that started the login, not on the callback URL. For a user with two-factor authentication, the login fails with `INVALID_OTP`; complete it with `POST /auth/login/{provider}`.',
-        security: browserSession,
-        params: ProviderParams,
         // Any value is accepted, because an invalid response ends the login like a failed one, with a redirect.
         querystring: Type.Object({}),
         documented: { querystring: CallbackQuery },
-        response: {
-          200: {
-            ...ProviderTokens,
-            description: 'The login was started without `redirect`, and it succeeded.',
-            headers: cookieHeaders,
-          },
-          302: {
-            ...noContent(
-              'Redirects to `redirect`. If the login failed, the query parameter `reason` contains the error code.',
-            ),
-            headers: redirectHeaders,
-          },
-          ...errorResponses('ROUTE_NOT_FOUND', 'INVALID_OTP', 'INVALID_PROVIDER', 'INVALID_PROVIDER_CONFIG'),
-        },
       },
     },
-    async (request, reply) => {
-      const end = await app.providerFlow.finish(request, reply);
-      if ('to' in end) return reply.redirect(end.to);
-      return { public: true as const, data: end.tokens };
+    async (request, reply) => respond(app, request, reply),
+  );
+}
+
+function submitLogin(app: App, family: string, operationId: string, summary: string): void {
+  app.post(
+    `${family}/:provider/callback`,
+    {
+      // Runs before the body is read, so that any other provider returns ROUTE_NOT_FOUND whatever the body contains.
+      onRequest: async (request) => {
+        if (!app.providerFlow.returnsForms(request)) throw routeNotFound(request);
+      },
+      config: {
+        ...config,
+        acceptsFormsOfOtherSites: (request) => app.providerFlow.returnsForms(request),
+        acceptsUnknownKeys: true,
+      },
+      schema: {
+        ...schema,
+        operationId,
+        summary,
+        description:
+          'A page of the provider submits a form to this URL after the login, if `RESPONSE_MODE` of the provider is `form_post`. The response is the same as for a callback with `GET`.',
+        consumes: ['application/x-www-form-urlencoded'],
+        documented: { body: CallbackForm },
+      },
     },
+    async (request, reply) => respond(app, request, reply),
   );
 }

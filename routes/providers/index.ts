@@ -1,6 +1,6 @@
 import type { App } from '../app.js';
 import { completeProviderLogin } from './complete-provider-login.js';
-import { finishOAuthLogin, finishProviderLogin } from './finish-login.js';
+import { finishOAuthLogin, finishProviderLogin, submitOAuthLogin, submitProviderLogin } from './finish-login.js';
 import { linkIdentity } from './link-identity.js';
 import { listIdentities } from './list-identities.js';
 import { listProviderKeys } from './list-provider-keys.js';
@@ -18,6 +18,8 @@ export async function providersRoutes(app: App): Promise<void> {
   finishOAuthLogin(app);
   finishProviderLogin(app);
   completeProviderLogin(app);
+  submitOAuthLogin(app);
+  submitProviderLogin(app);
 }
 
 /** Under `/users`. */

@@ -1,8 +1,10 @@
 import t from 'tap';
 import { newPerson, type Person, startBrowser, waitForOwnAccount } from '../helpers/browser.js';
+import { startHostileIssuers } from '../helpers/hostile-provider.js';
 import { startOpenIdProvider } from '../helpers/openid-provider.js';
 import { asAdministrator, variables } from '../helpers/people.js';
 import { createHome, freePort, startService } from '../helpers/service.js';
+import { startTlsProxy } from '../helpers/tls-proxy.js';
 
 const port = String(await freePort());
 // A different site than the provider, as in production. Its cookies must be sent anyway.
@@ -82,4 +84,92 @@ t.test('users who cancel at the provider return to the login page', async (t) =>
     await context.cookies(publicUrl).then((all) => all.filter(({ name }) => name.includes('session_token'))),
     [],
   );
+});
+
+t.test('with SameSite=Strict, users who return from the provider are signed in', async (t) => {
+  const strictPort = String(await freePort());
+  const strictUrl = `http://localhost:${strictPort}`;
+  const strictProvider = await startOpenIdProvider(t, { publicUrl: strictUrl, keys: ['example'] });
+  const account = (name: string) => ({ sub: name, email: `${name}@example.com`, email_verified: true });
+  strictProvider.setAccount('strict', { ...account('strict'), given_name: 'Strict' });
+  strictProvider.setAccount('second', account('second'));
+  const strict = await startService(await createHome(t, { prepared: true }), {
+    ...variables,
+    PORT: strictPort,
+    PUBLIC_URL: strictUrl,
+    SESSION_COOKIE_SAME_SITE: 'strict',
+    REFRESH_TOKEN_COOKIE_SAME_SITE: 'strict',
+    AUTH_PROVIDERS: 'example',
+    ...strictProvider.variables('example', { LABEL: 'Example ID', ALLOW_PUBLIC_REGISTRATION: 'true' }),
+  });
+  const person = await newPerson(browser, strict, { baseURL: strictUrl });
+  const { page, context } = person;
+  await context.route(/^https:/, (route) => route.abort());
+  const atProvider = async (name: string) => {
+    await page.waitForURL(`${strictProvider.issuer}/interaction/**`);
+    await page.locator('[name=login]').fill(name);
+    await page.locator('[name=password]').fill('any will do');
+    await page.getByRole('button', { name: 'Sign-in' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
+  };
+
+  await person.open('/account/login');
+  await chooseProvider(person);
+  await atProvider('strict');
+  await waitForOwnAccount(person);
+  await page.getByText('Strict', { exact: false }).first().waitFor();
+  const [cookie] = (await context.cookies(strictUrl)).filter(({ name }) => name === 'gatehouse_session_token');
+  t.equal(cookie?.sameSite, 'Strict');
+
+  for (const path of ['/account/security', '/account/login', '/', '/auth/login/example']) {
+    await page.goto(strictProvider.issuer);
+    await page.evaluate(`location.assign(${JSON.stringify(`${strictUrl}${path}`)})`);
+    await page.waitForURL((url) => url.origin === strictUrl && /^\/account(\/security)?$/.test(url.pathname));
+    await waitForOwnAccount(person);
+    t.pass(`a link of another site to ${path}`);
+  }
+
+  const visitor = await newPerson(browser, strict, { baseURL: strictUrl });
+  await visitor.context.route(/^https:/, (route) => route.abort());
+  for (const path of ['/account/security', '/account/login', '/']) {
+    await visitor.page.goto(strictProvider.issuer);
+    await visitor.page.evaluate(`location.assign(${JSON.stringify(`${strictUrl}${path}`)})`);
+    await visitor.page.waitForURL((url) => url.origin === strictUrl && url.pathname === '/account/login');
+    await visitor.page.locator('#email').waitFor();
+    t.pass(`a visitor who is not signed in can sign in: ${path}`);
+  }
+});
+
+t.test('a provider that submits a form signs users in, with and without SameSite=Strict', async (t) => {
+  const { apple } = await startHostileIssuers(t, ['apple']);
+  apple.lies = {
+    callback: (truth) =>
+      new URLSearchParams([...truth, ['user', '{"name":{"firstName":"Ada","lastName":"Lovelace"}}']]),
+  };
+  for (const sameSite of ['lax', 'strict'] as const) {
+    const [plainPort, tlsPort] = [await freePort(), await freePort()];
+    const secureUrl = `https://localhost:${tlsPort}`;
+    const secure = await startService(await createHome(t, { prepared: true }), {
+      ...variables,
+      PORT: String(plainPort),
+      PUBLIC_URL: secureUrl,
+      SESSION_COOKIE_SAME_SITE: sameSite,
+      AUTH_PROVIDERS: 'apple',
+      ...apple.variables('apple', { LABEL: 'Apple', RESPONSE_MODE: 'form_post' }),
+    });
+    await startTlsProxy(t, tlsPort, plainPort);
+    apple.useNewUser({ given_name: undefined, family_name: undefined, email_verified: 'true' });
+    const person = await newPerson(browser, secure, { baseURL: secureUrl, ignoreHTTPSErrors: true });
+    await person.open('/account/login');
+    await person.page.getByText('Apple').click();
+    await waitForOwnAccount(person);
+    await person.page.getByText('Ada').first().waitFor();
+    const cookies = (await person.context.cookies(secureUrl)).map(({ name, sameSite }) => [name, sameSite]);
+    const expected = sameSite === 'lax' ? 'Lax' : 'Strict';
+    t.strictSame(
+      cookies.filter(([name]) => name?.includes('gatehouse_')),
+      [['__Host-gatehouse_session_token', expected]],
+      'the cookies of the login are removed',
+    );
+  }
 });

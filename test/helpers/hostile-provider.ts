@@ -3,7 +3,7 @@ import { CompactSign } from 'jose';
 import type { Test } from 'tap';
 import { clientIn } from './oauth2-server.js';
 import { providerVariables } from './openid-provider.js';
-import { type Answer, type Asked, json, jsonText, redirectTo, startWebServer, status } from './web-server.js';
+import { type Answer, type Asked, formTo, json, jsonText, redirectTo, startWebServer, status } from './web-server.js';
 
 type Json = Record<string, unknown>;
 
@@ -17,8 +17,10 @@ export interface Lies {
   userinfo?: (truth: Json) => Json;
   /** Returns the ID token, given its correct claims. */
   idToken?: (truth: Json) => string | Promise<string>;
-  /** Returns the parameters of the redirect to the service. */
+  /** Returns the parameters of the redirect or the form that returns the browser to the service. */
   callback?: (truth: URLSearchParams) => URLSearchParams;
+  /** The only way in which the token endpoint accepts the client secret. */
+  clientAuth?: 'client_secret_basic' | 'client_secret_post';
 }
 
 /** An OpenID Provider without a login page, whose responses are controlled by the test. */
@@ -84,13 +86,19 @@ function createIssuer(url: string) {
       claims: issuer.claims,
     });
     const truth = new URLSearchParams({ code, state: searchParams.get('state') ?? '', iss: url });
-    return redirectTo(`${searchParams.get('redirect_uri')}?${issuer.lies.callback?.(truth) ?? truth}`);
+    const returned = issuer.lies.callback?.(truth) ?? truth;
+    const target = searchParams.get('redirect_uri') ?? '';
+    return searchParams.get('response_mode') === 'form_post'
+      ? formTo(target, returned)
+      : redirectTo(`${target}?${returned}`);
   };
 
   const giveTokens = async ({ headers, form }: Asked): Promise<Answer> => {
     const { lies } = issuer;
     const login = logins.get(form.get('code') ?? '');
     const client = clientIn(headers.authorization, form);
+    const method = headers.authorization === undefined ? 'client_secret_post' : 'client_secret_basic';
+    if ((lies.clientAuth ?? method) !== method) return json({ error: 'invalid_client' }, 401);
     if (client?.id !== clientId || client.secret !== clientSecret) return json({ error: 'invalid_client' }, 401);
     const challenge = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
@@ -130,7 +138,8 @@ function createIssuer(url: string) {
     issuer.asked.push(question);
     const { lies } = issuer;
     if (path === '/authorize') return authorize(question);
-    const endpoint = path === '/.well-known/openid-configuration' ? 'discovery' : path.slice(1);
+    // An issuer can have several discovery documents, as Microsoft does.
+    const endpoint = path.endsWith('/.well-known/openid-configuration') ? 'discovery' : path.slice(1);
     const instead = lies.answers?.[endpoint as keyof NonNullable<Lies['answers']>];
     if (instead) return instead;
     if (endpoint === 'discovery') return json(lies.discovery?.(discovery) ?? discovery);

@@ -14,6 +14,10 @@ export interface Oauth2Server {
   emails: unknown[];
   /** Responses that replace the normal ones, by path. */
   answers: Partial<Record<'/token' | '/user' | '/user/emails', Answer>>;
+  /** The only way in which the token endpoint accepts the client secret. */
+  clientAuth?: 'client_secret_basic' | 'client_secret_post' | undefined;
+  /** Sends the tokens in another way than the client asks for. */
+  tokenAnswer?: ((given: Record<string, string>) => Answer) | undefined;
   /** Whether a code can be used more than once, which a correct provider does not allow. */
   acceptsReusedCodes: boolean;
   /** The requests received so far, oldest first. */
@@ -63,6 +67,8 @@ export async function startOauth2Server(
     if (!self.acceptsReusedCodes) codes.delete(code);
     const client = clientIn(headers.authorization, form);
     if (client?.secret !== clientSecret) return json({ error: 'invalid_client' }, 401);
+    const method = headers.authorization === undefined ? 'client_secret_post' : 'client_secret_basic';
+    if ((self.clientAuth ?? method) !== method) return json({ error: 'unauthorized_client' }, 401);
     const verifier = form.get('code_verifier') ?? '';
     const isRight =
       form.get('grant_type') === 'authorization_code' &&
@@ -74,6 +80,7 @@ export async function startOauth2Server(
     const token = `provider-token-${randomBytes(16).toString('hex')}`;
     tokens.set(token, grant);
     const given = { access_token: token, token_type: 'bearer', scope: 'read:user' };
+    if (self.tokenAnswer) return self.tokenAnswer(given);
     // Like GitHub, returns JSON only if the client requests it.
     return headers.accept?.includes('application/json') ? json(given) : formOf(given);
   };

@@ -87,3 +87,38 @@ export async function completeLogin(
 ): Promise<LightMyRequestResponse> {
   return visitor.visit(await atProvider(await begin(visitor, provider, start)));
 }
+
+/** Visits a provider that returns the browser with a form. Returns the URL and the fields that the form submits. */
+export async function readForm(url: string): Promise<{ url: string; fields: Record<string, string> }> {
+  const page = await (await fetch(url, { redirect: 'manual' })).text();
+  const decoded = (text = '') => text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&amp;', '&');
+  const inputs = page.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g);
+  return {
+    url: decoded(/action="([^"]+)"/.exec(page)?.[1]),
+    fields: Object.fromEntries([...inputs].map(([, name, value]) => [name, decoded(value)])),
+  };
+}
+
+/** Submits a form from a page of another site, as a browser does. It sends only cookies that are not limited to this site. */
+export async function submitForm(
+  { jar, request }: Visitor & { request: TestApp['request'] },
+  { url, fields }: { url: string; fields: Record<string, string> },
+  headers: Record<string, string> = {},
+): Promise<LightMyRequestResponse> {
+  const { origin } = new URL(url);
+  const sent = (await jar.getCookies(url)).filter(({ sameSite }) => sameSite === 'none');
+  const response = await request({
+    method: 'POST',
+    url: url.slice(origin.length),
+    payload: String(new URLSearchParams(fields)),
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      origin: 'https://provider.example',
+      'sec-fetch-site': 'cross-site',
+      cookie: sent.map(({ key, value }) => `${key}=${value}`).join('; '),
+      ...headers,
+    },
+  });
+  for (const line of [response.headers['set-cookie'] ?? []].flat()) await jar.setCookie(line, url);
+  return response;
+}

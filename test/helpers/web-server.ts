@@ -67,6 +67,18 @@ export const redirectTo =
   (response) =>
     response.writeHead(302, { location }).end();
 
+/** A page that submits a form as soon as it is shown (OAuth 2.0 Form Post Response Mode). */
+export const formTo =
+  (target: string, fields: URLSearchParams): Answer =>
+  (response) => {
+    const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+    const inputs = [...fields].map(([name, value]) => `<input type="hidden" name="${name}" value="${escaped(value)}">`);
+    const form = `<form method="post" action="${escaped(target)}">${inputs.join('')}</form>`;
+    response
+      .writeHead(200, { 'content-type': 'text/html' })
+      .end(`<!DOCTYPE html><title>One moment</title><body onload="document.forms[0].submit()">${form}`);
+  };
+
 /** Every way in which a server can fail to return a useful response. */
 export const failures = {
   'an error of the server': status(500, 'Internal error'),

@@ -186,9 +186,9 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'the redirect URI for a provider uses the host from the request',
     edits: [
       {
-        find: 'const url = new URL(await provider.generateAuthorizationUri(request, reply));',
+        find: 'const url = await provider.authorizationUrl({ state, verifier });',
         replace:
-          "const url = new URL(await provider.generateAuthorizationUri(request, reply));\nurl.searchParams.set('redirect_uri', new URL(new URL(callbackUri).pathname, `https://${request.host}`).href);",
+          "const given = new URL(await provider.authorizationUrl({ state, verifier }));\nconst { pathname } = new URL(given.searchParams.get('redirect_uri') ?? '');\ngiven.searchParams.set('redirect_uri', `https://${reply.request.host}${pathname}`);\nconst url = given.href;",
       },
     ],
     tests: ['test/mail/poisoned-links.test.ts'],

@@ -24,16 +24,15 @@ export const providers: readonly Mutation[] = [
     edits: [
       {
         find: "?? states[0] ?? '';",
-        replace: "?? String((request.query as Query).state ?? '');",
+        replace: "?? String(returned.state ?? '');",
       },
       {
-        find: '.some((value) => value === (request.query as { state?: unknown }).state);',
-        replace: '.concat(String((request.query as { state?: unknown }).state)).length > 0;',
+        find: "const verifier = randomBytes(32).toString('base64url');",
+        replace: "const verifier = 'v'.repeat(43);",
       },
       {
-        in: 'createOAuthClient',
-        find: "pkce: 'S256',",
-        replace: '',
+        find: '.find((value) => challengeOf(value) === attempt.challenge);',
+        replace: ".find(() => true) ?? 'v'.repeat(43);",
       },
     ],
     tests: ['test/providers/state.test.ts'],
@@ -111,9 +110,9 @@ export const providers: readonly Mutation[] = [
     fault: 'a link on another site can start linking a provider account',
     edits: [
       {
-        find: 'return await start(request, reply, entry, { form, redirect: to, link: null });',
+        find: 'return await start(reply, entry, { form, redirect: to, link: null });',
         replace:
-          "const { principal } = request;\nconst isLink = (request.query as { link?: unknown }).link === 'true';\nconst link =\nisLink && principal?.sessionId ? { user: principal.userId, session: principal.sessionId } : null;\nreturn await start(request, reply, entry, { form, redirect: to, link });",
+          "const { principal } = request;\nconst isLink = (request.query as { link?: unknown }).link === 'true';\nconst link =\nisLink && principal?.sessionId ? { user: principal.userId, session: principal.sessionId } : null;\nreturn await start(reply, entry, { form, redirect: to, link });",
       },
     ],
     tests: ['test/providers/identities.test.ts'],
@@ -147,9 +146,9 @@ export const providers: readonly Mutation[] = [
     fault: 'the browser can choose the address of the new user',
     edits: [
       {
-        find: 'const profile = await entry.provider.profile(request, reply, { state, verifier });',
+        find: 'const profile = await entry.provider.profile({ code, iss, user }, { state, verifier }, warn);',
         replace:
-          'const told = await entry.provider.profile(request, reply, { state, verifier });\nconst profile = { ...told, ...JSON.parse((request.query as any).createData ?? "{}") };',
+          'const told = await entry.provider.profile({ code, iss, user }, { state, verifier }, warn);\nconst profile = { ...told, ...JSON.parse((request.query as any).createData ?? "{}") };',
       },
     ],
     tests: ['test/providers/oauth2.test.ts'],
@@ -159,7 +158,7 @@ export const providers: readonly Mutation[] = [
     fault: 'any truthy email_verified marks an address as verified',
     edits: [
       {
-        find: 'isEmailVerified: given.email_verified === true && email === given.email,',
+        find: "isEmailVerified: (given.email_verified === true || given.email_verified === 'true') && email === given.email,",
         replace: 'isEmailVerified: Boolean(given.email_verified) && email === given.email,',
       },
     ],
@@ -170,8 +169,8 @@ export const providers: readonly Mutation[] = [
     fault: 'an ID token from any issuer is accepted if the provider’s keys verify it',
     edits: [
       {
-        find: "const isIssuer = typeof payload.iss === 'string' && issuerOf(payload, issuer).test(payload.iss);",
-        replace: "const isIssuer = typeof payload.iss === 'string' && issuerOf(payload, issuer) !== null;",
+        find: 'if (!issuer.matches(payload.iss, payload.tid)) throw',
+        replace: 'if (payload.iss === undefined) throw',
       },
     ],
     tests: ['test/providers/hostile.test.ts'],
@@ -259,7 +258,7 @@ export const providers: readonly Mutation[] = [
     fault: 'linking continues after its session has ended',
     edits: [
       {
-        find: "if (!stands) throw new ApiError('INVALID_CREDENTIALS');",
+        find: "if (!stands) throw refused('The session that started the linking has ended.');",
         replace: '',
       },
     ],
@@ -320,5 +319,171 @@ export const providers: readonly Mutation[] = [
       },
     ],
     tests: ['test/providers/managed-users.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'with several tenants, a token can be from any tenant of the provider',
+    edits: [
+      {
+        find: 'issuer === template.replace(placeholder, tenant) &&',
+        replace: '',
+      },
+    ],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a discovery document with a placeholder opens a provider for one tenant to all tenants',
+    edits: [
+      {
+        find: 'if (tenant === placeholder && uuid.test(alias)) return exactly(named.replace(placeholder, alias));',
+        replace: 'if (tenant === placeholder) return ofTenants(named, alias);',
+      },
+    ],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the secret is always sent as the discovery document says',
+    edits: [
+      {
+        find: 'TOKEN_AUTH_METHOD ?? (takesBasic',
+        replace: '(takesBasic',
+      },
+    ],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'tokens are read only as JSON',
+    edits: [
+      {
+        find: 'Object.fromEntries(new URLSearchParams(text.trim()))',
+        replace: '{}',
+      },
+    ],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'any nonce is accepted if the nonce is optional',
+    edits: [
+      {
+        find: "(given === undefined && nonceRule === 'optional');",
+        replace: "nonceRule === 'optional';",
+      },
+    ],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'groups that are only announced count as none',
+    edits: [
+      {
+        find: 'if (value === undefined && isAnnounced(given, name)) return null;',
+        replace: '',
+      },
+    ],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the keys of an object are not groups',
+    edits: [
+      {
+        find: 'if (isObject(value)) return Object.keys(value);',
+        replace: '',
+      },
+    ],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a denied list of addresses fails the login',
+    edits: [
+      {
+        find: 'if (mayBeDenied && isDenied(response)) return undefined;',
+        replace: '',
+      },
+    ],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'an account that no organization manages is admitted with an address of an allowed domain',
+    edits: [
+      {
+        find: "if (hostedDomain === undefined && (domain === 'gmail.com' || !isGoogle(provider))) return;",
+        replace: 'if (hostedDomain === undefined) return;',
+      },
+    ],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'ALLOWED_DOMAINS admits addresses that are not verified',
+    edits: [
+      {
+        find: 'if (email === null || !isEmailVerified) {\n      throw refused(',
+        replace: 'if (email === null) {\nthrow refused(',
+      },
+    ],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'browsers do not send the cookies of a login with the form of a provider',
+    edits: [
+      {
+        find: "mode === 'form_post' ? ({ ...cookie, sameSite: 'none', secure: true } as const) : cookie;",
+        replace: 'mode === undefined ? cookie : cookie;',
+      },
+    ],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'every provider can return the browser with a form',
+    edits: [
+      {
+        find: "return providers.get(provider ?? '')?.provider.config.RESPONSE_MODE === 'form_post';",
+        replace: "return providers.has(provider ?? '');",
+      },
+    ],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a signed profile is not verified for this client',
+    edits: [
+      {
+        find: "verifyProfile: (token, endpoints) => read(token, endpoints, { requiredClaims: ['iss', 'sub', 'aud'] }),",
+        replace:
+          "verifyProfile: async (token) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()),",
+      },
+    ],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'what a provider says about an error is logged with the secrets that it repeats',
+    edits: [
+      {
+        find: 'const details = [reason, description].map((text) => quoted(text, secrets)).filter(Boolean);',
+        replace: 'const details = secrets.concat(String(reason), String(description));',
+      },
+    ],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'with SameSite=Strict, users who return from a provider are asked to sign in',
+    edits: [
+      {
+        find: "(sameSite === 'strict' && site === 'cross-site')",
+        replace: "(sameSite === 'strict' && site === 'none')",
+      },
+    ],
+    tests: ['test/pages/strict-cookies.test.ts'],
   },
 ];

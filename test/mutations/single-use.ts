@@ -131,8 +131,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a pending login from a provider can be completed any number of times',
     edits: [
       {
-        find: "if (!(await spendState(tx, pending.id, new Date(pending.expires)))) throw new ApiError('INVALID_CREDENTIALS');",
-        replace: '',
+        find: 'if (!(await spendState(tx, pending.id, new Date(pending.expires)))) {',
+        replace: 'if (!(await spendState(tx, pending.id, new Date(pending.expires))) && pending.id === "") {',
       },
     ],
     tests: ['test/providers/second-factor.test.ts'],

@@ -241,7 +241,10 @@ t.test('the OpenAPI document', async (t) => {
           status < '400' && headers['set-cookie'] && !('$ref' in Object(headers['set-cookie'])),
       ),
     );
-    const withProviders = ['startOAuthLogin', 'startProviderLogin', 'finishOAuthLogin', 'finishProviderLogin'];
+    const withProviders = ['start', 'finish', 'submit'].flatMap((step) => [
+      `${step}OAuthLogin`,
+      `${step}ProviderLogin`,
+    ]);
     t.strictSame(
       setting.map(({ operation }) => operation.operationId).sort(),
       [

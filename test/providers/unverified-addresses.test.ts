@@ -39,7 +39,7 @@ const testApp = await startTestApp(t, variables, { logger });
 const { app, clock } = testApp;
 
 /** Values other than `true`, including those that a careless check would accept. */
-const notTrue = [undefined, false, null, 0, 1, '', 'true', 'TRUE', 'yes', [true], { true: true }];
+const notTrue = [undefined, false, null, 0, 1, '', 'TRUE', 'True', 'yes', [true], { true: true }];
 
 let people = 0;
 
@@ -142,7 +142,7 @@ t.test('a stored address is marked as verified as soon as the provider verifies 
 });
 
 t.test('with TRUST_EMAIL, any address from the provider is treated as verified', async (t) => {
-  for (const email_verified of [undefined, false, 'true']) {
+  for (const email_verified of [undefined, false, 'TRUE']) {
     const { name, email, change } = newPerson({ email_verified });
     t.match(await userAfter('trusted', name), { email, emailVerifiedAt: clock.now() });
     change({ email: `moved-${email}` });
@@ -188,7 +188,7 @@ t.test(
   async (t) => {
     const max = newPerson({ email: 'Max@MÜLLER.example', email_verified: true });
     t.match(await userAfter('plain', max.name), { email: 'Max@xn--mller-kva.example' });
-    const reasons = () => lines.filter(({ msg }) => msg === 'the email address from the provider is refused');
+    const reasons = () => lines.filter(({ msg }) => msg === 'login through a provider: the email address is refused');
     t.strictSame(reasons(), []);
     for (const email of ['foo..bar@docomo.example', 'müller@example.com', '"quoted"@example.com', 'a@b@example.com']) {
       lines.length = 0;
