@@ -80,12 +80,13 @@ t.test('while an action runs, its button shows that it is busy, and keeps its wi
   const { page } = person;
   let requests = 0;
   let respond = () => {};
+  const released = new Promise<void>((resolve) => {
+    respond = resolve;
+  });
   await page.route('**/users/me/profile', async (route) => {
     if (route.request().method() === 'PATCH') {
       requests++;
-      await new Promise<void>((resolve) => {
-        respond = resolve;
-      });
+      await released;
     }
     await route.continue();
   });
