@@ -2,7 +2,7 @@ import { type Note, type Observe, requestOf } from '../platform/traced-operation
 import { providerDown } from './failures.js';
 
 /** Maximum size of a response in bytes. No profile, key set or discovery document is larger. */
-const maxResponseBytes = 262_144;
+export const maxResponseBytes = 262_144;
 
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
 

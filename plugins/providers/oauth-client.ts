@@ -1,9 +1,12 @@
+import oauth2 from '@fastify/oauth2';
+import fastify from 'fastify';
 import { isObject } from '../../schemas/common.js';
 import type { ApiError } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
+import { type Observe, requestOf } from '../platform/traced-operations.js';
 import type { Endpoints } from './endpoints.js';
 import { misconfigured, providerDown, quoted, refused } from './failures.js';
-import { type Fetch, requestHeaders } from './http.js';
+import { maxResponseBytes, requestHeaders } from './http.js';
 
 export interface Tokens {
   access_token: string;
@@ -13,7 +16,7 @@ export interface Tokens {
 /** The authorization code flow with PKCE (RFC 6749, 4.1; RFC 7636, S256). */
 export interface OAuthClient {
   /** The URL to send the browser to. */
-  authorizationUrl(endpoints: Endpoints, login: { state: string; challenge: string; nonce: string }): string;
+  authorizationUrl(endpoints: Endpoints, login: { state: string; challenge: string; nonce: string }): Promise<string>;
   /**
    * Exchanges the code that the browser returned with.
    * @throws {ApiError} INVALID_CREDENTIALS when the code is wrong; INVALID_PROVIDER_CONFIG; SERVICE_UNAVAILABLE
@@ -24,51 +27,81 @@ export interface OAuthClient {
 interface Dependencies {
   config: ProviderConfig;
   callbackUri: string;
-  fetchFrom: Fetch;
+  /** Milliseconds. */
+  timeout: number;
+  observe: Observe;
 }
 
-export function createOAuthClient({ config, callbackUri, fetchFrom }: Dependencies): OAuthClient {
+/** The client that `@fastify/oauth2` provides as `oauth2`, which its types do not declare. */
+interface Library {
+  authorizeURL(parameters: Record<string, unknown>): string;
+  getToken(parameters: Record<string, string>): Promise<{ token: Record<string, unknown> }>;
+}
+
+export function createOAuthClient({ config, callbackUri, timeout, observe }: Dependencies): OAuthClient {
   const { key, CLIENT_ID: id, CLIENT_SECRET: secret, RESPONSE_MODE: responseMode } = config;
+  const scope = config.SCOPE.trim().split(/\s+/);
+  const libraries = new WeakMap<Endpoints, Promise<Library>>();
+
+  /**
+   * The library for the current endpoints. The plugin is registered on a separate app, which serves no requests, because the endpoints
+   * become known only after the main app has started.
+   */
+  const load = async ({ authorize, token, tokenAuthMethod }: Endpoints): Promise<Library> => {
+    const [authorizeUrl, tokenUrl] = [new URL(authorize), new URL(token)];
+    const host = fastify();
+    await host.register(oauth2, {
+      name: 'provider',
+      scope,
+      callbackUri,
+      userAgent: requestHeaders['user-agent'],
+      credentials: {
+        client: { id, secret },
+        auth: {
+          authorizeHost: authorizeUrl.origin,
+          authorizePath: authorizeUrl.pathname + authorizeUrl.search,
+          tokenHost: tokenUrl.origin,
+          tokenPath: tokenUrl.pathname + tokenUrl.search,
+        },
+        options: { authorizationMethod: tokenAuthMethod === 'client_secret_basic' ? 'header' : 'body' },
+        // Some providers declare another content type than that of the content, so only the content is considered.
+        http: { timeout, maxBytes: maxResponseBytes, json: 'force' },
+      },
+    });
+    await host.ready();
+    return (host as unknown as { provider: { oauth2: Library } }).provider.oauth2;
+  };
+
+  const libraryFor = (endpoints: Endpoints): Promise<Library> => {
+    const library = libraries.get(endpoints) ?? load(endpoints);
+    libraries.set(endpoints, library);
+    return library;
+  };
 
   return {
-    authorizationUrl: ({ authorize, openid }, { state, challenge, nonce }) => {
-      const url = new URL(authorize);
+    authorizationUrl: async (endpoints, { state, challenge, nonce }) => {
       const parameters = {
         ...Object.fromEntries(config.PARAMS),
-        response_type: 'code',
-        client_id: id,
         redirect_uri: callbackUri,
-        scope: config.SCOPE.trim().replace(/\s+/g, ' '),
+        scope,
         state,
         code_challenge: challenge,
         code_challenge_method: 'S256',
-        ...(openid && { nonce }),
+        ...(endpoints.openid && { nonce }),
         ...(responseMode === 'query' ? {} : { response_mode: responseMode }),
       };
-      for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-      return url.href;
+      return (await libraryFor(endpoints)).authorizeURL(parameters);
     },
 
-    exchange: async ({ token, tokenAuthMethod }, { code, verifier }) => {
-      const isBasic = tokenAuthMethod === 'client_secret_basic';
-      const body = new URLSearchParams({
-        grant_type: 'authorization_code',
-        code,
-        redirect_uri: callbackUri,
-        code_verifier: verifier,
-        ...(isBasic ? {} : { client_id: id, client_secret: secret }),
-      });
-      const headers = isBasic ? { ...requestHeaders, authorization: basicCredentials(id, secret) } : requestHeaders;
-      let status: number;
-      let text: string;
-      try {
-        const response = await fetchFrom(token, { method: 'POST', headers, body });
-        status = response.status;
-        text = await response.text();
-      } catch (error) {
+    exchange: async (endpoints, { code, verifier }) => {
+      const library = await libraryFor(endpoints);
+      const { status, set } = await observe(requestOf('POST', endpoints.token), () =>
+        library
+          .getToken({ code, redirect_uri: callbackUri, code_verifier: verifier })
+          .then(({ token }) => ({ status: 200, set: token }), readFailure),
+      ).catch((error: unknown) => {
         throw providerDown(key, error);
-      }
-      const set = parseTokens(text);
+      });
       const { access_token, id_token } = set;
       if (status < 300 && typeof access_token === 'string' && access_token !== '') return { access_token, id_token };
       throw failureOf(key, status, set, [secret, code, verifier]);
@@ -76,20 +109,18 @@ export function createOAuthClient({ config, callbackUri, fetchFrom }: Dependenci
   };
 }
 
-/** The credentials of the client, each encoded like a form field (RFC 6749, 2.3.1). */
-function basicCredentials(id: string, secret: string): string {
-  const encoded = [id, secret].map((part) => String(new URLSearchParams({ '': part })).slice(1));
-  return `Basic ${Buffer.from(encoded.join(':')).toString('base64')}`;
+/** The error of the library's HTTP client for an unsuccessful response, or for one that is not JSON. */
+interface ResponseError {
+  data?: { payload?: unknown; res?: { statusCode?: number } };
 }
 
-/** Some providers return a form, and some declare another content type than that of the content, so only the content is considered. */
-function parseTokens(text: string): Record<string, unknown> {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return isObject(parsed) ? parsed : {};
-  } catch {
-    return /^\s*[\w.-]+=/.test(text) ? Object.fromEntries(new URLSearchParams(text.trim())) : {};
-  }
+/** Reads a response that is an error, or a form, which some providers return. Any other error is thrown again. */
+function readFailure(error: unknown): { status: number; set: Record<string, unknown> } {
+  const { payload, res } = (error as ResponseError).data ?? {};
+  if (res?.statusCode === undefined) throw error;
+  const text = Buffer.isBuffer(payload) ? payload.toString().trim() : '';
+  const form = /^[\w.-]+=/.test(text) ? Object.fromEntries(new URLSearchParams(text)) : {};
+  return { status: res.statusCode, set: isObject(payload) && text === '' ? payload : form };
 }
 
 /**

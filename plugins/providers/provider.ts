@@ -51,7 +51,7 @@ export function createProvider(config: ProviderConfig, clock: Clock, options: Op
   const fetchFrom = createFetch(options.timeout, options.observe);
   const endpointsOf = createEndpoints(config, fetchFrom, clock);
   const idTokens = createIdTokens({ config, fetchFrom, clock });
-  const client = createOAuthClient({ config, callbackUri: options.callbackUri, fetchFrom });
+  const client = createOAuthClient({ config, ...options });
 
   const asProfile = (url: string, value: unknown): Record<string, unknown> => {
     if (!isObject(value)) throw providerDown(key, `${url} did not return an object.`);
