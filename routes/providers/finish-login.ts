@@ -38,6 +38,8 @@ const config = {
   headers: inPopup,
 } as const;
 
+const codes = ['ROUTE_NOT_FOUND', 'INVALID_OTP', 'INVALID_PROVIDER', 'INVALID_PROVIDER_CONFIG'] as const;
+
 /** The schema that all callbacks share. The response depends on the operation that started the login. */
 const schema = {
   tags: ['Providers'],
@@ -55,7 +57,7 @@ const schema = {
       ),
       headers: redirectHeaders,
     },
-    ...errorResponses('ROUTE_NOT_FOUND', 'INVALID_OTP', 'INVALID_PROVIDER', 'INVALID_PROVIDER_CONFIG'),
+    ...errorResponses(...codes),
   },
 };
 
@@ -105,6 +107,8 @@ function submitLogin(app: App, family: string, operationId: string, summary: str
         description:
           'A page of the provider submits a form to this URL after the login, if `RESPONSE_MODE` of the provider is `form_post`. The response is the same as for a callback with `GET`.',
         consumes: ['application/x-www-form-urlencoded'],
+        // FORBIDDEN is for a body that is not a form, which another site could send with the cookies of the browser.
+        response: { ...schema.response, ...errorResponses(...codes, 'FORBIDDEN') },
         documented: { body: CallbackForm },
       },
     },

@@ -509,7 +509,7 @@ t.test(
       'the appearance of the project': async (headers) =>
         patch(
           '/settings',
-          { project_name: 'x', project_color: null, project_logo: null, default_language: null },
+          { project_name: 'x', project_color: null, project_logo: null, default_language: 'en-US' },
           headers,
         ),
       'the development mailbox, with its key': async () => request({ url: `/mailbox?key=${app.mailbox.access.key}` }),
