@@ -174,7 +174,6 @@ t.test('a malformed body returns 400 INVALID_PAYLOAD and creates no session', as
     '"ad min"@example.com',
     'admin@[127.0.0.1]',
     'ädmin@example.com',
-    'admin@exämple.com',
     'admin@example.com\u200b',
     `${'a'.repeat(117)}@example.com`,
   ];

@@ -113,7 +113,7 @@ t.test('the list of a user’s sessions is limited, but all of them can be ended
   await app.db.insert(sessions).values(rows);
   const { data } = (await get('/users/me/sessions', bearer(token))).json();
   t.equal(data.length, maxListed);
-  t.equal(data[0].device, `program-${maxListed + 4}`, 'the most recently used session');
+  t.equal(data[0].user_agent, `program-${maxListed + 4}/1.0`, 'the most recently used session');
   t.equal((await end('/users/me/sessions', bearer(token))).statusCode, 204);
   t.strictSame(
     await app.db.select().from(sessions).where(eq(sessions.user, user.id)),
