@@ -6,6 +6,7 @@ import { rows } from '../../db/statements.js';
 import { recorded } from '../helpers/activity.js';
 import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
 import { createAuthenticator } from '../helpers/authenticator.js';
+import { setCookies } from '../helpers/cookies.js';
 import { schemas } from '../helpers/databases.js';
 import { committedDocument } from '../helpers/document.js';
 import { tokenFor } from '../helpers/mails.js';
@@ -21,14 +22,15 @@ import { adminToken, asAdmin } from '../helpers/writing.js';
 
 /** What each operation that changes something records in the audit log when it succeeds, and when it is denied. */
 
-const publicUrl = 'http://gatehouse.example.com';
-const server = await startOauth2Server(t, { publicUrl, keys: ['alpha'] });
+const publicUrl = 'http://localhost';
+const server = await startOauth2Server(t, { publicUrl, keys: ['alpha', 'beta'] });
 const service: TestApp = await startTestApp(t, {
   ADMIN_TOKEN: adminToken,
   PUBLIC_URL: publicUrl,
   REGISTRATION_ANSWER_TIME: '5ms',
-  AUTH_PROVIDERS: 'alpha',
+  AUTH_PROVIDERS: 'alpha,beta',
   ...server.variables('alpha', { ALLOW_PUBLIC_REGISTRATION: 'true' }),
+  ...server.variables('beta', { ALLOW_PUBLIC_REGISTRATION: 'true', RESPONSE_MODE: 'form_post' }),
 });
 const { app, get, post, request } = service;
 const send = (method: 'PATCH' | 'DELETE' | 'POST', url: string, payload: object = {}, headers = asAdmin) =>
@@ -148,7 +150,25 @@ const permissions = ofCollection('permissions', () => ({ policy, collection: 'us
 
 async function loginByProvider(family: 'login' | 'oauth'): Promise<Done> {
   newcomer();
-  const response = await completeLogin(createVisitor(service, publicUrl), 'alpha', { family }, followRedirect);
+  return registration(await completeLogin(createVisitor(service, publicUrl), 'alpha', { family }, followRedirect));
+}
+
+/** The same, with a provider that returns the browser with a form. */
+async function submitByProvider(family: 'login' | 'oauth'): Promise<Done> {
+  newcomer();
+  const start = await get(startPath('beta', { family }));
+  const cookie = Object.entries(setCookies(start)).map(([name, { value }]) => `${name}=${value}`);
+  const { searchParams } = new URL(await followRedirect(String(start.headers.location)));
+  const response = await request({
+    method: 'POST',
+    url: `/auth/${family}/beta/callback`,
+    payload: String(searchParams),
+    headers: { 'content-type': 'application/x-www-form-urlencoded', cookie: cookie.join('; ') },
+  });
+  return registration(response);
+}
+
+async function registration(response: LightMyRequestResponse): Promise<Done> {
   const [, login] = await recorded(app, response.headers['x-request-id']);
   const user = login?.user ?? '';
   return { response, rows: [byThemselves('register', user), byThemselves('login', user)] };
@@ -240,6 +260,8 @@ const done: Record<string, () => Promise<Done>> = {
   },
   finishOAuthLogin: () => loginByProvider('oauth'),
   finishProviderLogin: () => loginByProvider('login'),
+  submitOAuthLogin: () => submitByProvider('oauth'),
+  submitProviderLogin: () => submitByProvider('login'),
   completeProviderLogin: async () => {
     newcomer();
     const first = await completeLogin(createVisitor(service, publicUrl), 'alpha', { family: 'oauth' }, followRedirect);

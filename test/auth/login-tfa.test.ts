@@ -90,19 +90,13 @@ t.test('invalid codes are rejected', async (t) => {
   const { login, id } = await newcomer();
   const step = nextStep();
   const code = codeOfStep(step);
-  const fullWidth = [...code].map((digit) => String.fromCodePoint(0xff10 + Number(digit))).join('');
   const wrong = [
-    ` ${code}`,
-    `${code} `,
-    `${code}\n`,
-    `${code.slice(0, 3)} ${code.slice(3)}`,
     code.slice(1),
     `0${code}`,
     `${code}${code}`,
     `${Number(code) + 1_000_000}`,
     `-${code.slice(1)}`,
     `+${code}`,
-    fullWidth,
     code.replace(/.$/, (digit) => String((Number(digit) + 1) % 10)),
     rfcSecret.base32,
     'null',
