@@ -358,7 +358,7 @@ export const providers: readonly Mutation[] = [
     fault: 'tokens are read only as JSON',
     edits: [
       {
-        find: 'Object.fromEntries(new URLSearchParams(text.trim()))',
+        find: 'Object.fromEntries(new URLSearchParams(text))',
         replace: '{}',
       },
     ],

@@ -148,6 +148,7 @@ t.test('the OpenAPI document', async (t) => {
       'POST /users/me/email/confirm',
       'POST /users/me/password',
       'POST /auth/passkey',
+      'POST /auth/passkey/check',
       'POST /users/me/passkeys',
       'PATCH /users/me/passkeys/{id}',
     ];
