@@ -59,7 +59,10 @@ t.test('users can sign in by provider, for the first time and again', async (t) 
   const cookies = (await context.cookies(publicUrl)).filter(({ name }) => name.startsWith('gatehouse'));
   t.strictSame(
     cookies.map(({ name, httpOnly, sameSite }) => ({ name, httpOnly, sameSite })),
-    [{ name: 'gatehouse_session_token', httpOnly: true, sameSite: 'Lax' }],
+    [
+      { name: 'gatehouse_known_browser', httpOnly: true, sameSite: 'Lax' },
+      { name: 'gatehouse_session_token', httpOnly: true, sameSite: 'Lax' },
+    ],
   );
   const call = await asAdministrator(service);
   const found = (await call('SEARCH', '/users', { query: { filter: { provider: { _eq: 'example' } } } })) as unknown;
@@ -168,7 +171,10 @@ t.test('a provider that submits a form signs users in, with and without SameSite
     const expected = sameSite === 'lax' ? 'Lax' : 'Strict';
     t.strictSame(
       cookies.filter(([name]) => name?.includes('gatehouse_')),
-      [['__Host-gatehouse_session_token', expected]],
+      [
+        ['__Host-gatehouse_known_browser', 'Lax'],
+        ['__Host-gatehouse_session_token', expected],
+      ],
       'the cookies of the login are removed',
     );
   }
