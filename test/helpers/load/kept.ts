@@ -111,7 +111,9 @@ function stateOf(ledger: Ledger): string {
     'each change to the passkeys has an audit record and a notice': people(
       'passkeys_added <> added_notices or passkeys_removed <> removed_notices',
     ),
-    'each use of a passkey has created a session': people('passkeys_removed = 0 and passkey_sessions <> passkey_uses'),
+    'each use of a passkey has created a session, and each added passkey has verified the session': people(
+      'passkeys_removed = 0 and passkey_sessions <> passkey_uses + passkeys_added',
+    ),
     'each used challenge has had its effect': `select id from spent_states where id <> all (${quoted(
       ledger.challenges.map(idOfChallenge),
     )})`,
