@@ -210,7 +210,7 @@ const done: Record<string, () => Promise<Done>> = {
   },
   addPasskey: async () => {
     const { id, headers } = await signedIn();
-    const authenticator = createAuthenticator({ origin: publicUrl, rpId: 'gatehouse.example.com' });
+    const authenticator = createAuthenticator({ origin: publicUrl, rpId: 'localhost' });
     const credential = authenticator.create(await creationOptions(service, headers));
     const response = await post('/users/me/passkeys', { credential }, headers);
     return { response, rows: [byThemselves('passkey_add', id, 'passkeys', response.json().data.id)] };
