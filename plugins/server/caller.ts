@@ -90,16 +90,20 @@ const maxUserAgentLength = 255;
 /**
  * If the forwarded value is not an IP address, the request counts toward the limit of the proxy that connected. An attacker
  * therefore cannot evade the limit with malformed values.
+ * @param forwarded the bare address of the request, if the caller has it already
  */
-export function networkOf({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>): string {
-  const address = bareAddress(ip ?? '') ?? bareAddress(socket.remoteAddress ?? '');
+export function networkOf(
+  { ip, socket }: Pick<FastifyRequest, 'ip' | 'socket'>,
+  forwarded: string | null = bareAddress(ip ?? ''),
+): string {
+  const address = forwarded ?? bareAddress(socket.remoteAddress ?? '');
   return address === null ? 'unknown' : normalizeIP(address, 64);
 }
 
 /**
  * The normalized form of an email address, under which attempts and emails are counted. A Unicode domain is in its ASCII form. In
- * other texts, it ignores letter case, compatibility forms of letters (Unicode NFKC) and surrounding whitespace. User lookups ignore only letter case. Addresses
- * that differ in other ways but have the same normalized form were rejected earlier, or match no user.
+ * other texts, it ignores letter case, compatibility forms of letters (Unicode NFKC) and surrounding whitespace. User lookups ignore
+ * only letter case. Addresses that differ in other ways but have the same normalized form were rejected earlier, or match no user.
  */
 export const normalizeEmail = (email: string): string =>
   (storedEmail(email) ?? email.normalize('NFKC')).trim().toLowerCase();
@@ -112,8 +116,8 @@ class RequestClient implements Client {
   readonly ip: string | null;
   readonly userAgent: string | null;
   readonly network: string;
-  readonly browser: string | undefined;
   readonly requestId: string;
+  readonly #cookies: string;
   readonly #response: FastifyReply['raw'] | null;
   #abandoned: AbortSignal | undefined;
 
@@ -123,10 +127,15 @@ class RequestClient implements Client {
     this.ip = bareAddress(request.ip ?? '');
     // Truncating can split a surrogate pair, and the database rejects JSON that contains half of one.
     this.userAgent = userAgent ? userAgent.slice(0, maxUserAgentLength).toWellFormed() : null;
-    this.network = networkOf(request);
-    this.browser = knownBrowserPattern.exec(request.headers.cookie ?? '')?.[1];
+    this.network = networkOf(request, this.ip);
+    this.#cookies = request.headers.cookie ?? '';
     this.requestId = request.id;
     this.#response = request.response;
+  }
+
+  /** Only few requests need it. */
+  get browser(): string | undefined {
+    return knownBrowserPattern.exec(this.#cookies)?.[1];
   }
 
   get abandoned(): AbortSignal {
