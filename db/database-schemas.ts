@@ -64,7 +64,7 @@ function firstOf(path: string, role: string): string {
   return name === '$user' ? role : name;
 }
 
-/** Whether a service has its tables in `public`, and there are none in the given schema. */
+/** Whether `public` contains the tables of a service, and the given schema does not. */
 async function isNewBesidePublic(db: Executor, { tables }: DatabaseSchemas): Promise<boolean> {
   const found = await rows<{ schema: string }>(
     db,

@@ -13,7 +13,7 @@ export const startedOnTerminal = terminals.includes(0);
  */
 export function tolerateLostStreams(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-  // At exit, Node restores the settings of terminals, and aborts if one of them has been closed. It skips descriptors that are not open.
+  // At exit, Node.js resets each terminal, and aborts if a terminal has disappeared. It skips closed descriptors.
   process.on('exit', () => {
     for (const descriptor of terminals) closeSync(descriptor);
   });

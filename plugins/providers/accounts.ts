@@ -275,7 +275,7 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
   };
 
   /**
-   * Otherwise anyone who has an account at the provider could become an administrator.
+   * Otherwise, any account at the provider could be used to become an administrator.
    * @throws {ApiError} INVALID_PROVIDER_CONFIG
    */
   const requireSafeDefaultRole = async (): Promise<void> => {

@@ -27,7 +27,7 @@ export interface LinkClaims {
 export interface LinkTokens {
   /** Creates a token for a link. @param lifetime in milliseconds */
   issue(subject: LinkSubject, lifetime: number): string;
-  /** The same for a link that is used up by itself, and not by a change of the state that it is bound to ({@link idOf}). */
+  /** The same for a link that works once although its use does not change the state that it is bound to (see {@link idOf}). */
   issueDistinct(subject: LinkSubject, lifetime: number): string;
   /**
    * Verifies a token from a link: signature, shape, expiry, scope.

@@ -35,7 +35,7 @@ export async function mailboxRoutes(app: App): Promise<void> {
       return;
     }
     if (key === undefined && access.hasCookie(request.headers.cookie)) return;
-    // The links in the emails would let whoever stole a token take over the accounts for good.
+    // With a stolen token, an attacker could otherwise read links from the emails and take over the accounts permanently.
     if (key === undefined && request.principal?.admin) return app.stepUp.requireFreshAdministrator(request.principal);
     throw new ApiError('FORBIDDEN', {
       reason:

@@ -48,8 +48,8 @@ export interface StepUp {
    */
   requireFreshAdministrator(caller: Caller, executor?: Executor): Promise<void>;
   /**
-   * Whether only a second factor can prove the caller's identity: the user has two-factor authentication, or `enforce_tfa` applies to
-   * the user, who has a passkey.
+   * Whether only a second factor can prove the caller's identity: the user has two-factor authentication, or has a passkey while
+   * `enforce_tfa` applies.
    */
   needsSecondFactor(caller: Caller, executor?: Executor): Promise<boolean>;
   /** The ways in which a user can prove their identity. @throws {ApiError} INVALID_CREDENTIALS when the user no longer exists */

@@ -50,7 +50,7 @@ export interface EmailChanges {
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN when the user's address has changed since then
    */
   cancelByLink(token: string, client: Client): Promise<void>;
-  /** The address that waits for confirmation; null: there is none. */
+  /** The address to be confirmed; null if no change is pending. */
   pendingEmailOf(userId: string): Promise<string | null>;
 }
 
