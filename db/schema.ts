@@ -533,7 +533,10 @@ export const activity = pgTable(
   ],
 );
 
-/** A single row: where the chain of activity begins and ends. Without it, rows could be removed at either end without a trace. */
+/**
+ * A single row: where the chain of activity begins and ends. Without it, rows could be removed at either end without a trace. It exists
+ * from the time the first administrator is created.
+ */
 export const activityChain = pgTable(
   'activity_chain',
   {

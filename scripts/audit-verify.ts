@@ -44,7 +44,7 @@ function sentence(verdict: Verdict, noted: NotedHead | undefined): string {
   if (!verdict.isIntact) return `The audit log was altered or is incomplete. ${verdict.fault}`;
   const { first, head, linked, unlinked } = verdict;
   const waiting = `${unlinked} ${unlinked === 1 ? 'row is' : 'rows are'} signed but not yet linked.`;
-  if (!head) return `The audit log is intact: no rows are linked yet; ${waiting}`;
+  if (!head) return `The audit log is intact: it is new, and no rows are linked yet; ${waiting}`;
   const places = linked === 0 ? 'no linked rows are stored' : `${linked} rows, positions ${first} to ${head.position}`;
   const kept = noted && noted.position >= first - 1 ? ' It contains the head that you passed.' : '';
   return [

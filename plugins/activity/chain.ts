@@ -5,11 +5,9 @@ import {
   deleteLinkedUpTo,
   hashAt,
   hasUnlinked,
-  highestPosition,
   insertChainEnds,
   lastPositionBefore,
   lockChainEnds,
-  readChainEnds,
   readUnlinked,
   writeChainEnds,
   writeLinks,
@@ -43,21 +41,12 @@ export class BrokenChainError extends Error {
  * order in which they are found.
  */
 export function createChain({ db, signatures }: { db: Executor; signatures: Signatures }): Chain {
-  const signed = (ends: Omit<ChainEnds, 'seal'>): ChainEnds => ({ ...ends, seal: signatures.sign(endsOf(ends)) });
-
   /** Locks the ends of the chain, and verifies their signature. Returns undefined if another instance has locked them. */
   const takeEnds = async (tx: Executor): Promise<ChainEnds | undefined> => {
     const found = await lockChainEnds(tx);
     if (found === 'busy') return undefined;
-    if (found === undefined) {
-      if ((await highestPosition(tx)) !== null) {
-        // Another instance may have started the chain since the first query. It writes positions and ends in the same transaction.
-        if ((await readChainEnds(tx)) !== undefined) return undefined;
-        throw new BrokenChainError('The row that marks the ends of the audit log is missing');
-      }
-      const ends = signed({ firstPosition: 1, anchorHash: '', headPosition: 0, headHash: '' });
-      return (await insertChainEnds(tx, ends)) ? ends : undefined;
-    }
+    // If this row were created here, a log that was emptied would look like a new one.
+    if (found === undefined) throw new BrokenChainError('The row that marks the ends of the audit log is missing');
     const check = signatures.verify(endsOf(found), found.seal);
     if (check === 'invalid') throw new BrokenChainError('The row that marks the ends of the audit log was altered');
     if (check === 'unknown key') {
@@ -80,7 +69,7 @@ export function createChain({ db, signatures }: { db: Executor; signatures: Sign
       });
       await writeLinks(tx, links);
       const { firstPosition, anchorHash } = ends;
-      await writeChainEnds(tx, signed({ firstPosition, anchorHash, headPosition, headHash }));
+      await writeChainEnds(tx, signedEnds(signatures, { firstPosition, anchorHash, headPosition, headHash }));
       return links.length;
     });
 
@@ -95,7 +84,7 @@ export function createChain({ db, signatures }: { db: Executor; signatures: Sign
       // A row that should exist is missing. `audit:verify` reports this.
       if (anchorHash === null) return 0;
       await deleteLinkedUpTo(tx, end);
-      await writeChainEnds(tx, signed({ firstPosition: end + 1, anchorHash, headPosition, headHash }));
+      await writeChainEnds(tx, signedEnds(signatures, { firstPosition: end + 1, anchorHash, headPosition, headHash }));
       return end - firstPosition + 1;
     });
 
@@ -114,6 +103,19 @@ export function createChain({ db, signatures }: { db: Executor; signatures: Sign
     removeOlderThan: (moment) => all(() => removeSome(moment)),
   };
 }
+
+/**
+ * Creates the signed row that marks the ends of the chain. This happens once, together with the first administrator. In a database
+ * without this row, the log was therefore removed. Creating the row again requires SECRET.
+ * @returns false if the row already exists
+ */
+export const beginChain = (tx: Executor, signatures: Signatures): Promise<boolean> =>
+  insertChainEnds(tx, signedEnds(signatures, { firstPosition: 1, anchorHash: '', headPosition: 0, headHash: '' }));
+
+const signedEnds = (signatures: Signatures, ends: Omit<ChainEnds, 'seal'>): ChainEnds => ({
+  ...ends,
+  seal: signatures.sign(endsOf(ends)),
+});
 
 /** The text that is signed for the link from a row to the previous one. It covers the content of both rows through their signatures. */
 export const linkOf = (before: string, position: number, seal: string): string =>

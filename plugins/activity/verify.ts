@@ -18,6 +18,7 @@ export interface NotedHead {
 
 /** The result of the verification, with the first fault if there is one. */
 export type Verdict =
+  /** `head` is null until a row is linked. */
   | { isIntact: true; first: number; head: NotedHead | null; linked: number; unlinked: number }
   | { isIntact: false; fault: string };
 
@@ -47,10 +48,11 @@ async function walkChain(executor: Executor, signatures: Signatures, noted: Note
   const ends = await readChainEnds(executor);
   if (!ends) {
     const highest = await highestPosition(executor);
-    if (highest !== null)
-      throw new Fault(`The row that marks the ends of the chain is missing. The last row is at position ${highest}.`);
-    if (noted) throw new Fault(`There is no chain, but it should extend at least to position ${noted.position}.`);
-    return { first: 1, head: null, linked: 0 };
+    throw new Fault(
+      highest === null
+        ? 'The row that marks the ends of the chain is missing, and there are no linked rows: the log was emptied, or the service has not been started yet.'
+        : `The row that marks the ends of the chain is missing. The last row is at position ${highest}.`,
+    );
   }
   const check = signatures.verify(endsOf(ends), ends.seal);
   if (check === 'unknown key') throw new Fault(unknownKey('The row that marks the ends of the chain'));
@@ -90,7 +92,8 @@ async function walkChain(executor: Executor, signatures: Signatures, noted: Note
     throw new Fault(`The chain ends at position ${headPosition}, but should extend at least to ${noted.position}.`);
   }
   const linked = headPosition - firstPosition + 1;
-  return { first: firstPosition, head: { position: headPosition, hash: headHash }, linked };
+  const head = headPosition === 0 ? null : { position: headPosition, hash: headHash };
+  return { first: firstPosition, head, linked };
 }
 
 function checkRow(signatures: Signatures, row: ActivityRow, expected: number, before: string): void {

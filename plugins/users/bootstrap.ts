@@ -2,8 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import type { Executor } from '../../db/client.js';
 import { createAdministrator, ensureSettings, hasNoUsers } from '../../db/queries/users/bootstrap.js';
+import { beginChain } from '../activity/chain.js';
+import { createSignatures } from '../activity/service.js';
 import { ConfigError } from '../platform/config.js';
 import { prepareDataDirectory, writePrivateFile } from '../platform/data-directory.js';
+import { keysFor } from '../platform/key-derivation.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 
 declare module 'fastify' {
@@ -23,8 +26,8 @@ export interface CreatedAdministrator {
 }
 
 /**
- * Creates the settings row of an empty database and, if there are no users, the administrator. Run it under the migration lock,
- * so that it takes effect only once, even if several instances start at the same time.
+ * Creates the settings row of an empty database and, if there are no users, the administrator and the beginning of the audit log's
+ * chain. Run it under the migration lock, so that it takes effect only once, even if several instances start at the same time.
  * @param showsPassword whether there is a terminal to show a generated password on
  * @returns a function that throws {ConfigError} when a generated password can neither be shown nor stored
  */
@@ -49,6 +52,7 @@ async function createFirst(
     password: await passwords.hash(password),
     tokenHash: config.ADMIN_TOKEN === undefined ? null : hashToken(config.ADMIN_TOKEN),
   });
+  await beginChain(tx, createSignatures(keysFor(config, 'activity')));
   return { email: config.ADMIN_EMAIL, password: isGenerated && showsPassword ? password : null, passwordFile };
 }
 

@@ -110,4 +110,28 @@ export const startup: readonly Mutation[] = [
     edits: [{ find: "serviceLinkValue.test(value?.trim() ?? '')", replace: "serviceLinkValue.test('')" }],
     tests: ['test/platform/config/misspelled-variables.test.ts'],
   },
+  {
+    ids: [],
+    fault: 'the service begins a new audit log when the old one was emptied',
+    edits: [
+      {
+        find: "if (found === undefined) throw new BrokenChainError('The row that marks the ends of the audit log is missing');",
+        replace:
+          'if (found === undefined) return (await beginChain(tx, signatures)) ? await lockChainEnds(tx) as ChainEnds : undefined;',
+      },
+    ],
+    tests: ['test/activity/chain.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a start begins a new audit log when the old one was emptied',
+    edits: [
+      {
+        find: '    await ensureSettings(tx);',
+        replace:
+          "    await ensureSettings(tx);\n    await beginChain(tx, createSignatures(keysFor(app.config, 'activity')));",
+      },
+    ],
+    tests: ['test/activity/chain.test.ts'],
+  },
 ];

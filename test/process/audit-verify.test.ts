@@ -1,6 +1,11 @@
+import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
-import { createHome, engine, logIn, startService } from '../helpers/service.js';
+import { runCommand } from '../helpers/command.js';
+import { createHome, engine, type Home, logIn, startService } from '../helpers/service.js';
 import { askStored, verifyAuditLog as verify } from '../helpers/stored.js';
+
+/** The output and exit code of `npm run audit:begin`. */
+const begin = (home: Home) => runCommand(home, 'audit-begin', [], variables);
 
 const variables = { PASSWORD_HASH_MEMORY: '8192', PASSWORD_HASH_TIME: '1' };
 
@@ -14,7 +19,7 @@ t.test('audit:verify reports whether the audit log is intact, altered, or cannot
   const service = await startService(home, variables);
   for (let index = 0; index < 3; index++) t.equal((await logIn(service, service.password)).status, 200);
   // Slightly longer than the interval at which rows are linked.
-  await new Promise((resolve) => setTimeout(resolve, 4_000));
+  await setTimeout(4_000);
   const beside = await verify(home);
   if (engine === 'embedded') {
     t.equal(beside.code, 2);
@@ -47,4 +52,28 @@ t.test('audit:verify reports whether the audit log is intact, altered, or cannot
   const removed = await verify(home);
   t.equal(removed.code, 1);
   t.match(removed.said, /Position 2 is missing/);
+
+  // The log is emptied, as an attacker would do it.
+  const early = await begin(home);
+  t.equal(early.code, 1);
+  t.match(early.said, /^No new chain was begun\. Save the tables activity and activity_chain, and empty both first/);
+  await askStored(home, 'delete from activity');
+  t.equal((await begin(home)).code, 1, 'the end of the chain is still marked');
+  await askStored(home, 'delete from activity_chain');
+  const emptied = await verify(home);
+  t.equal(emptied.code, 1);
+  t.match(emptied.said, /row that marks the ends of the chain is missing.* the log was emptied/);
+
+  const watching = await startService(home, variables);
+  t.equal((await logIn(watching, service.password)).status, 200);
+  const isReported = () => watching.stdout.includes('"the audit log could not be linked"');
+  for (let waited = 0; waited < 10_000 && !isReported(); waited += 50) await setTimeout(50);
+  t.ok(isReported(), 'the service reports that it does not link new rows');
+  await watching.stop();
+  t.equal((await verify(home)).code, 1);
+  const begun = await begin(home);
+  t.equal(begun.code, 0, begun.said);
+  const renewed = await verify(home);
+  t.equal(renewed.code, 0, renewed.said);
+  t.match(renewed.said, /intact: it is new, and no rows are linked yet; 1 row is signed but not yet linked/);
 });

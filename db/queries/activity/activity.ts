@@ -142,7 +142,7 @@ export async function writeLinks(
 
 /**
  * The ends of the chain, locked until the transaction ends, so that only one instance at a time works on them.
- * @returns undefined when there is no chain yet; 'busy' when another instance holds the lock
+ * @returns undefined if they do not exist; 'busy' when another instance holds the lock
  */
 export async function lockChainEnds(tx: Executor): Promise<ChainEnds | 'busy' | undefined> {
   const [found] = await tx.select().from(activityChain).for('update', { skipLocked: true });
@@ -155,7 +155,7 @@ export async function readChainEnds(executor: Executor): Promise<ChainEnds | und
   return found;
 }
 
-/** Begins the chain. @returns false when another instance has just begun it */
+/** Inserts the ends of the chain. @returns false if they already exist */
 export async function insertChainEnds(tx: Executor, ends: ChainEnds): Promise<boolean> {
   const made = await tx.insert(activityChain).values(ends).onConflictDoNothing().returning({ id: activityChain.id });
   return made.length === 1;
