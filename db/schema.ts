@@ -373,6 +373,8 @@ export const recoveryCodes = pgTable(
       .references(() => users.id, { onDelete: 'cascade' }),
     /** SHA-256 of the code, in hex. */
     hash: varchar('hash', { length: 64 }).notNull(),
+    /** Null: created before this column existed. */
+    createdAt: moment('created_at').defaultNow(),
   },
   (table) => [primaryKey({ columns: [table.user, table.hash] })],
 );

@@ -355,7 +355,7 @@ const links = {
   PASSWORD_RESET_LOOKBACK: period({
     default: '7d',
     description:
-      'A password reset by email removes the static token, the linked accounts, and the passkeys that were added within this time, because an attacker may have added them. A passkey stays if it is the only second factor and `enforce_tfa` requires one. With `0`, nothing is removed.',
+      'A password reset by email removes the static token, the linked accounts, the passkeys, and the recovery codes that were added within this time, because an attacker may have added them. A passkey stays if it is the only second factor and `enforce_tfa` requires one. With `0`, nothing is removed.',
   }),
   EMAIL_CHANGE_CONFIRMATION: flag({
     default: true,

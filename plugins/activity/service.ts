@@ -11,10 +11,10 @@ import type { Origin } from '../server/caller.js';
 import type { RateLimits } from '../server/rate-limits/service.js';
 
 /**
- * A way to sign in to an account, or a pending change of its address. Providers are identified by their key or, in texts for users, by
- * their label.
+ * A way to sign in to an account, its recovery codes, or a pending change of its address. Providers are identified by their key or, in
+ * texts for users, by their label.
  */
-export type SignInMethod = 'password' | 'token' | 'passkey' | 'email_change' | { provider: string };
+export type SignInMethod = 'password' | 'token' | 'passkey' | 'recovery_codes' | 'email_change' | { provider: string };
 
 /** The sign-in methods that a password reset has removed, and those that still work. */
 export interface ResetReport {

@@ -37,7 +37,7 @@ function sampleNotices(language: Locale): MailInput[] {
   const { full, bare } = samples(language);
   const at = '2026-01-31T09:26:53.000Z';
   const all = [...securityChanges] as Notice['changes'];
-  const items = ['password', 'token', 'passkey', 'email_change', { provider: 'Example' }] as const;
+  const items = ['password', 'token', 'passkey', 'recovery_codes', 'email_change', { provider: 'Example' }] as const;
   const reset = { removed: items, remaining: items };
   return [all, ...securityChanges.map((change): Notice['changes'] => [change])].flatMap((changes) => [
     { ...full, notice: { changes, at, isOwn: true, device: 'Firefox, Linux', provider: 'Example', reset } },

@@ -1,6 +1,12 @@
 import type { Executor } from '../../db/client.js';
 import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
-import { lockTwoFactorUser, removeTfa, replaceRecoveryCodes, writeTfaSecret } from '../../db/queries/tfa/two-factor.js';
+import {
+  deleteRecoveryCodes,
+  lockTwoFactorUser,
+  removeTfa,
+  replaceRecoveryCodes,
+  writeTfaSecret,
+} from '../../db/queries/tfa/two-factor.js';
 import type { ActivityAction } from '../../schemas/activity.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Activity } from '../activity/service.js';
@@ -91,7 +97,7 @@ export function createTwoFactor(deps: {
         await lockTwoFactorUser(tx, user.id);
         await stepUp.requireStillProved(tx, caller);
         if (!(await writeTfaSecret(tx, user.id, box.seal(secret, user.id), step))) throw alreadyOn();
-        await replaceRecoveryCodes(tx, user.id, []);
+        await deleteRecoveryCodes(tx, user.id);
         await deleteSessionsOf(tx, [user.id], caller.sessionId);
         await record(tx, caller, 'tfa_enable', user.id);
       });
@@ -131,7 +137,7 @@ export function createTwoFactor(deps: {
         if (current?.tfaSecret !== user.tfaSecret || !isSamePassword) throw new ApiError('INVALID_CREDENTIALS');
         if (accepted) await secondFactor.use(tx, user.id, accepted, caller);
         await stepUp.requireStillProved(tx, caller);
-        await replaceRecoveryCodes(tx, user.id, codes.map(hashOf));
+        await replaceRecoveryCodes(tx, user.id, codes.map(hashOf), clock());
         await record(tx, caller, 'recovery_codes', user.id);
       });
       return codes;

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { emailChanges, identities } from '../../db/schema.js';
+import { emailChanges, identities, recoveryCodes } from '../../db/schema.js';
 import { storedUser } from '../helpers/accounts.js';
 import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
 import { day, hour } from '../helpers/clock.js';
@@ -10,6 +10,8 @@ import { createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { policyWith } from '../helpers/rights.js';
 import { logIn } from '../helpers/sessions.js';
+import { codeOfStep } from '../helpers/totp.js';
+import { newHolder, nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
 
 const providers = {
   AUTH_PROVIDERS: 'google,github',
@@ -88,6 +90,42 @@ t.test('a password reset by the owner removes what an attacker has planted', asy
     }
     t.ok(remaining.includes('Your new password'));
   }
+});
+
+t.test('a password reset voids recovery codes that an attacker has created, and keeps older ones', async (t) => {
+  const service = await startTestApp(t, { REAUTHENTICATION_PERIOD: '30d' });
+  const { clock } = service;
+  const own = await ownSecretPolicy(service.app);
+  const withCodes = async () => {
+    const owner = await newHolder(service, { policies: [own] });
+    const created = await owner.renewCodes({ password: owner.password });
+    t.equal(created.statusCode, 200);
+    const [code = ''] = created.json().data as string[];
+    return {
+      owner,
+      code,
+      signsIn: (otp: string) => service.post('/auth/login', { email: owner.email, password, otp }),
+    };
+  };
+  const recent = await withCodes();
+  clock.advance(6 * day + 23 * hour);
+  const notice = await resets(service, t, recent.owner.email);
+  refused(t, await recent.signsIn(recent.code), 'INVALID_OTP', 'the recovery code');
+  t.equal((await recent.signsIn(codeOfStep(nextStep(service)))).statusCode, 200, 'the authenticator app');
+  for (const body of [notice?.text, notice?.html]) {
+    t.match(body, /These were removed[\s\S]*Your recovery codes[\s\S]*These can still be used/);
+  }
+
+  const old = await withCodes();
+  clock.advance(7 * day + hour);
+  t.notMatch((await resets(service, t, old.owner.email))?.text, /recovery codes/);
+  t.equal((await old.signsIn(old.code)).statusCode, 200, 'an older code');
+
+  const unknown = await withCodes();
+  // As in a row from before the column existed.
+  await service.app.db.update(recoveryCodes).set({ createdAt: null }).where(eq(recoveryCodes.user, unknown.owner.id));
+  await resets(service, t, unknown.owner.email);
+  t.equal((await unknown.signsIn(unknown.code)).statusCode, 200, 'a code of unknown age');
 });
 
 t.test('a reset cancels a pending address change while its link is still valid', async (t) => {

@@ -365,6 +365,12 @@ export const answersAndMails: readonly Mutation[] = [
   },
   {
     ids: [],
+    fault: 'recovery codes that an attacker has created survive a password reset',
+    edits: [{ find: 'gte(recoveryCodes.createdAt, since)', replace: 'lt(recoveryCodes.createdAt, since)' }],
+    tests: ['test/auth/password-reset-effects.test.ts'],
+  },
+  {
+    ids: [],
     fault: 'a password reset keeps a pending email change',
     edits: [
       {

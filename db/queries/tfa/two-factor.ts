@@ -1,4 +1,4 @@
-import { and, eq, gt, isNull, lt, lte, or, sql } from 'drizzle-orm';
+import { and, eq, gt, gte, isNull, lt, lte, or, sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
 import { recoveryCodes, users } from '../../schema.js';
 import { type AttemptRules, lockAfter } from '../auth/lockout.js';
@@ -132,10 +132,29 @@ export async function useRecoveryCode(tx: Executor, id: string, sealed: string, 
   return used.length === 1;
 }
 
-/** Replaces all recovery codes of a user. */
-export async function replaceRecoveryCodes(tx: Executor, id: string, hashes: readonly string[]): Promise<void> {
+/** Deletes all recovery codes of a user. */
+export async function deleteRecoveryCodes(tx: Executor, id: string): Promise<void> {
   await tx.delete(recoveryCodes).where(eq(recoveryCodes.user, id));
-  if (hashes.length > 0) await tx.insert(recoveryCodes).values(hashes.map((hash) => ({ user: id, hash })));
+}
+
+/** Replaces all recovery codes of a user. */
+export async function replaceRecoveryCodes(
+  tx: Executor,
+  id: string,
+  hashes: readonly string[],
+  createdAt: Date,
+): Promise<void> {
+  await deleteRecoveryCodes(tx, id);
+  await tx.insert(recoveryCodes).values(hashes.map((hash) => ({ user: id, hash, createdAt })));
+}
+
+/** Deletes the recovery codes of a user if they were created since then. @returns whether any were deleted */
+export async function deleteRecoveryCodesSince(tx: Executor, id: string, since: Date): Promise<boolean> {
+  const removed = await tx
+    .delete(recoveryCodes)
+    .where(and(eq(recoveryCodes.user, id), gte(recoveryCodes.createdAt, since)))
+    .returning({ hash: recoveryCodes.hash });
+  return removed.length > 0;
 }
 
 /** Turns on two-factor authentication, if it is off. @returns whether it was off */
@@ -155,6 +174,6 @@ export async function removeTfa(tx: Executor, id: string): Promise<boolean> {
     .set({ ...noFailures, tfaSecret: null, tfaLastStep: null })
     .where(eq(users.id, id))
     .returning({ id: users.id });
-  await tx.delete(recoveryCodes).where(eq(recoveryCodes.user, id));
+  await deleteRecoveryCodes(tx, id);
   return found.length === 1;
 }

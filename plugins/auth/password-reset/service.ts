@@ -13,6 +13,7 @@ import {
   resetPassword,
 } from '../../../db/queries/mail/recipients.js';
 import { deleteIdentitiesSince, listIdentities } from '../../../db/queries/providers/identities.js';
+import { deleteRecoveryCodesSince } from '../../../db/queries/tfa/two-factor.js';
 import { reasonOfStatus } from '../../../schemas/activity.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { Activity, ResetReport } from '../../activity/service.js';
@@ -103,6 +104,7 @@ export function createPasswordReset(deps: {
     const allowsPasskeys = signInMethods.allowsPasskey(user);
     const keepsFactor = allowsPasskeys && (await needsPasskey(tx, userId));
     const hadPasskeys = since !== null && (await deletePasskeysSince(tx, userId, since, keepsFactor));
+    const hadCodes = since !== null && (await deleteRecoveryCodesSince(tx, userId, since));
     const hasPasskeys = allowsPasskeys && (await countPasskeys(tx, userId)) > 0;
     const [state] = await readAccountStates(tx, [userId]);
     const linked = await listIdentities(tx, userId);
@@ -111,6 +113,7 @@ export function createPasswordReset(deps: {
         ...(hadChange ? (['email_change'] as const) : []),
         ...(hadToken ? (['token'] as const) : []),
         ...(hadPasskeys ? (['passkey'] as const) : []),
+        ...(hadCodes ? (['recovery_codes'] as const) : []),
         ...unlinked.map((provider) => ({ provider })),
       ],
       remaining: [
