@@ -1,14 +1,17 @@
 /**
- * Caches a value for each name. The cache is bounded, because callers can influence the names.
- * @param max maximum number of cached values; once the cache is full, values for further names are created each time
+ * Caches a value for each name. The cache is bounded, because callers can influence the names. Once it is full, it drops the name that
+ * has not been used for the longest time, so that names that a caller made up do not keep out those in use.
+ * @param max maximum number of cached values
  */
 export function createBoundedCache<Value>(max: number): (name: string, make: () => Value) => Value {
+  /** The least recently used name comes first. */
   const kept = new Map<string, Value>();
   return (name, make) => {
-    const known = kept.get(name);
-    if (known !== undefined) return known;
-    const made = make();
-    if (kept.size < max) kept.set(name, made);
-    return made;
+    const value = kept.get(name) ?? make();
+    kept.delete(name);
+    kept.set(name, value);
+    const [oldest] = kept.keys();
+    if (kept.size > max && oldest !== undefined) kept.delete(oldest);
+    return value;
   };
 }

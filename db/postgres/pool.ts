@@ -4,7 +4,7 @@ import type postgres from 'postgres';
 import { isReadOnlyFailure, sqlStateOf } from '../failures.js';
 import { type StatementHooks, timed } from '../observe.js';
 import { createConnection, type PostgresConnection } from './connection.js';
-import { createPreparing, isPreparedKept } from './prepared.js';
+import { createPreparing, isPreparedKept, maxPrepared } from './prepared.js';
 import { createServers } from './servers.js';
 import type { CancelKey } from './session.js';
 import { createShares } from './shares.js';
@@ -107,7 +107,7 @@ export function createPostgresPool(
     const begun = performance.now();
     // By now the client has been told to try again. Running the work anyway might do it twice.
     if (begun - since > 0.9 * timeoutFor(isMaintenance)) throw tooSlow();
-    const connection = takeIdle() ?? createConnection(servers, types);
+    const connection = takeIdle() ?? open();
     const use: Use = { begun, isMaintenance, statements: new Set() };
     busy.set(connection, use);
     try {
@@ -125,7 +125,7 @@ export function createPostgresPool(
       const now = performance.now();
       // A cancel request that arrives late would stop the next statement on the connection.
       if (use.canceling) void use.canceling.then(() => connection.end());
-      else if (now - connection.opened > lifetime && !isClosing) void connection.end();
+      else if ((now - connection.opened > lifetime || isCluttered(connection)) && !isClosing) void connection.end();
       else if (!connection.isLost) idle.push({ connection, since: now });
     }
   }, max);
@@ -159,6 +159,16 @@ export function createPostgresPool(
   housekeeping.unref();
 
   const preparing = createPreparing();
+  /** How many statements had been dropped when a connection was opened. */
+  const droppedBefore = new WeakMap<PostgresConnection, number>();
+  const open = () => {
+    const connection = createConnection(servers, types);
+    droppedBefore.set(connection, preparing.dropped);
+    return connection;
+  };
+  /** A connection keeps the statements that it has prepared. Once it may have twice as many as are in use, it is replaced. */
+  const isCluttered = (connection: PostgresConnection) =>
+    preparing.dropped - (droppedBefore.get(connection) ?? 0) >= maxPrepared;
   /** Undefined until the first connection has determined it; connections opened in the meantime do not prepare statements. */
   let supportsPrepared: boolean | undefined = servers.target.prepare === false ? false : undefined;
   /** Sets the option on the driver, because the driver itself prepares the statements that end a transaction. */

@@ -4,34 +4,50 @@ import type postgres from 'postgres';
 export interface Preparing {
   /** Records that a statement is about to be sent. @returns whether to prepare it */
   wants(text: string): boolean;
+  /** How many statements are no longer prepared because others have taken their place. */
+  readonly dropped: number;
 }
+
+/** Maximum number of prepared statements. */
+export const maxPrepared = 500;
 
 /**
  * Preparing a statement saves the server parsing and planning, and the driver a round trip. But a prepared statement stays on its
  * connection for as long as the connection lives, and callers can influence the texts of some statements. So a statement is prepared
- * only from its second use on, and only up to a limit. Beyond it, other statements are sent unprepared.
+ * only from its second use on, and only up to a limit. Beyond it, a statement takes the place of the one that has not been used for the
+ * longest time, so that callers who make up statements do not keep out those in use.
  * @param max maximum number of prepared statements
  * @param noted how many other statements are remembered, to recognize their second use
  */
-export function createPreparing({ max = 500, noted = 2_000 } = {}): Preparing {
+export function createPreparing({ max = maxPrepared, noted = 2_000 } = {}): Preparing {
   const prepared = new Set<string>();
   const seen = new Set<string>();
-  const forgetOldest = () => {
-    const [oldest = ''] = seen;
-    seen.delete(oldest);
+  let dropped = 0;
+  const forgetOldest = (texts: Set<string>) => {
+    const [oldest = ''] = texts;
+    texts.delete(oldest);
   };
 
   return {
     wants: (text) => {
-      if (prepared.has(text)) return true;
-      if (prepared.size >= max) return false;
-      if (seen.delete(text)) {
+      if (prepared.delete(text)) {
         prepared.add(text);
         return true;
       }
+      if (seen.delete(text)) {
+        prepared.add(text);
+        if (prepared.size > max) {
+          forgetOldest(prepared);
+          dropped++;
+        }
+        return true;
+      }
       seen.add(text);
-      if (seen.size > noted) forgetOldest();
+      if (seen.size > noted) forgetOldest(seen);
       return false;
+    },
+    get dropped() {
+      return dropped;
     },
   };
 }

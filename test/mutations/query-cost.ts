@@ -207,4 +207,24 @@ export const queryCost: readonly Mutation[] = [
     tests: ['test/items/connections.test.ts'],
     engine: 'postgres',
   },
+  {
+    ids: [],
+    fault: 'made up names fill a cache for good',
+    edits: [{ find: '    kept.set(name, value);', replace: '    if (kept.size < max) kept.set(name, value);' }],
+    tests: ['test/db/bounded-cache.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'made up statements keep out those in use for good',
+    edits: [{ find: 'if (seen.delete(text)) {', replace: 'if (prepared.size < max && seen.delete(text)) {' }],
+    tests: ['test/db/prepared.test.ts'],
+    engine: 'postgres',
+  },
+  {
+    ids: [],
+    fault: 'made up statements pile up on a connection',
+    edits: [{ find: '|| isCluttered(connection))', replace: '|| (isCluttered(connection) && isClosing))' }],
+    tests: ['test/db/prepared.test.ts'],
+    engine: 'postgres',
+  },
 ];
