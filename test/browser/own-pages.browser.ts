@@ -1,7 +1,6 @@
 /** The pages in `examples/express`, which the guide "Your own sign-in pages" explains. */
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import {
@@ -15,14 +14,13 @@ import {
   visibleText,
   waitForOwnAccount,
 } from '../helpers/browser.js';
-import { findLink } from '../helpers/mails.js';
+import { alertOf, cookieHeader, linksTo, mailboxKey, press, sees, signIn } from '../helpers/own-pages.js';
 import { administrator, asAdministrator, createUser, variables } from '../helpers/people.js';
-import { createHome, freePort, type Service, startService } from '../helpers/service.js';
+import { createHome, freePort, startService } from '../helpers/service.js';
 import { atEndOf } from '../helpers/teardown.js';
 import { currentCode, previousCode } from '../helpers/totp.js';
 
 const folder = fileURLToPath(new URL('../../../examples/express', import.meta.url));
-const mailboxKey = 'the-key-of-the-mailbox';
 const password = 'a good long password';
 const browser = await startBrowser(t);
 
@@ -66,39 +64,7 @@ async function startServer(t: Test, url: string, gatehouse: string): Promise<voi
 const { url, service, call } = await startExample(t);
 const someone = (options: Parameters<typeof newPerson>[2] = {}) => newPerson(browser, { url }, options);
 
-interface Mail {
-  to: string;
-  text: string;
-}
-
-/** The links in the emails to an address, newest first, as soon as there are this many. */
-async function linksTo(email: string, count = 1, from: Service = service): Promise<string[]> {
-  for (let tries = 0; tries < 100; tries++) {
-    const response = await fetch(`${from.url}/mailbox?key=${mailboxKey}`);
-    const { data } = (await response.json()) as { data: Mail[] };
-    const links = data.filter(({ to }) => to === email).flatMap((mail) => findLink(mail) ?? []);
-    if (links.length >= count) return links;
-    await sleep(100);
-  }
-  throw new Error(`There are not ${count} emails to ${email}.`);
-}
-
-const alertOf = async ({ page }: Person): Promise<string> => {
-  const alert = page.locator('[role=alert]:not(:empty)');
-  await alert.waitFor();
-  return alert.innerText();
-};
-
-const press = ({ page }: Person, name: string) => page.getByRole('button', { name, exact: true }).click();
-const sees = ({ page }: Person, name: string | RegExp) => page.getByRole('heading', { name }).waitFor();
 const isGone = ({ page }: Person, text: string) => page.getByText(text).waitFor({ state: 'hidden' });
-
-async function signIn(person: Person, email: string, word: string, path = '/sign-in') {
-  await person.open(path);
-  await person.page.getByLabel('Email address').fill(email);
-  await person.page.getByLabel('Password').fill(word);
-  await press(person, 'Sign in');
-}
 
 async function register(person: Person, email: string, word = password) {
   await person.open('/register');
@@ -119,10 +85,10 @@ t.test('a visitor registers, gets the email again, verifies their address, and s
   await sees(person, 'Check your email');
   t.match(await visibleText(person), email);
   t.equal(await person.page.locator('[role=alert]').innerText(), '');
-  await linksTo(email);
+  await linksTo(service, email);
   await press(person, 'Send again');
   await person.page.getByText('We have sent the email again.').waitFor();
-  const [link = ''] = await linksTo(email, 2);
+  const [link = ''] = await linksTo(service, email, 2);
   t.ok(link.startsWith(`${url}/verify-email?token=`), 'the link leads to the page of the example');
 
   await person.open(link);
@@ -162,7 +128,7 @@ t.test('a visitor registers, gets the email again, verifies their address, and s
 t.test('in another browser, the verification requires a password', async (t) => {
   const email = 'other-browser@example.com';
   await register(await someone(), email);
-  const [link = ''] = await linksTo(email);
+  const [link = ''] = await linksTo(service, email);
   const owner = await someone();
   await owner.open(link);
   await press(owner, 'Confirm');
@@ -188,7 +154,7 @@ t.test('a user resets a forgotten password', async (t) => {
   await person.page.getByLabel('Email address').fill(email);
   await press(person, 'Send a link');
   await sees(person, 'Check your email');
-  const [link = ''] = await linksTo(email);
+  const [link = ''] = await linksTo(service, email);
   t.ok(link.startsWith(`${url}/reset-password?token=`));
   await person.open(link);
   t.equal(person.page.url(), `${url}/reset-password`);
@@ -279,7 +245,7 @@ t.test('an open page keeps the session alive, and notices when it ends', async (
   t.match(await cookie(), { httpOnly: true, sameSite: 'Lax' });
 
   const { data } = (await (
-    await fetch(`${url}/api/greeting`, { headers: { cookie: await cookies(person) } })
+    await fetch(`${url}/api/greeting`, { headers: { cookie: await cookieHeader(person) } })
   ).json()) as {
     data: object;
   };
@@ -289,15 +255,12 @@ t.test('an open page keeps the session alive, and notices when it ends', async (
 
   await fetch(`${service.url}/auth/logout`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', cookie: await cookies(person) },
+    headers: { 'content-type': 'application/json', cookie: await cookieHeader(person) },
     body: '{"mode":"session"}',
   });
   await person.page.clock.runFor('01:00:00');
   await person.page.waitForURL(/\/sign-in/);
 });
-
-const cookies = async ({ context }: Person) =>
-  (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
 
 t.test('a login leads back to the page that required it, but never to another site', async (t) => {
   const { email, password } = await createUser(service, []);
@@ -361,7 +324,7 @@ t.test('the pages also work with Gatehouse on another origin', async (t) => {
   const email = 'cors@example.com';
   await register(person, email);
   await sees(person, 'Check your email');
-  const [link = ''] = await linksTo(email, 1, service);
+  const [link = ''] = await linksTo(service, email);
   await person.open(link);
   await press(person, 'Confirm');
   await sees(person, 'Your address is confirmed');
