@@ -92,6 +92,7 @@ const notEveryday = [
   'auth/step-up/strength.test.js',
   'browser/accessibility.browser.js',
   'browser/csrf.browser.js',
+  'browser/examples.browser.js',
   'browser/own-pages.browser.js',
   'browser/providers-pages.browser.js',
   'browser/reference.browser.js',

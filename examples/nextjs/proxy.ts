@@ -1,5 +1,5 @@
 import { type NextRequest, NextResponse } from 'next/server';
-import { gatehouse, parseCookie } from './lib/gatehouse';
+import { clientHeaders, gatehouse, parseCookie } from './lib/gatehouse';
 
 const hour = 3_600_000;
 
@@ -15,8 +15,7 @@ export async function proxy(request: NextRequest) {
     headers: {
       'content-type': 'application/json',
       cookie: `${session.name}=${session.value}`,
-      'user-agent': request.headers.get('user-agent') ?? '',
-      'x-forwarded-for': request.headers.get('x-forwarded-for') ?? '',
+      ...clientHeaders(request.headers),
     },
     body: JSON.stringify({ mode: 'session' }),
   });
@@ -37,4 +36,4 @@ function issuedAt(token: string): number {
   }
 }
 
-export const config = { matcher: '/((?!_next/|favicon.ico).*)' };
+export const config = { matcher: '/((?!_next/|icon.svg).*)' };

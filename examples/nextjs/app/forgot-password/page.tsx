@@ -2,25 +2,22 @@
 
 import { useActionState } from 'react';
 import { requestReset } from '../actions';
+import { Field, Form, Outcome } from '../form';
 
 export default function ForgotPassword() {
-  const [state, action, isPending] = useActionState(requestReset, {});
-  if (state.step === 'done')
+  const [{ step, email, message }, action, isPending] = useActionState(requestReset, {});
+  if (step === 'done')
     return (
-      <>
-        <h1>Check your email</h1>
-        <p>If there is an account for {state.email}, we have sent a link to set a new password.</p>
-      </>
+      <Outcome heading="Check your email">
+        <p>If there is an account for {email}, we have sent a link to set a new password.</p>
+      </Outcome>
     );
   return (
-    <form action={action}>
+    <>
       <h1>Reset your password</h1>
-      <p role="alert">{state.message}</p>
-      <label htmlFor="email">Email address</label>
-      <input id="email" name="email" type="email" autoComplete="username" required defaultValue={state.email} />
-      <button type="submit" disabled={isPending}>
-        Send a link
-      </button>
-    </form>
+      <Form button="Send a link" action={action} isPending={isPending} message={message}>
+        <Field label="Email address" name="email" type="email" autoComplete="username" defaultValue={email} />
+      </Form>
+    </>
   );
 }

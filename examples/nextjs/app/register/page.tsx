@@ -1,36 +1,45 @@
 'use client';
 
+import Link from 'next/link';
 import { useActionState } from 'react';
 import { register, type State, sendAgain } from '../actions';
+import { Field, Form, NewPassword, Outcome } from '../form';
 
 export default function Register() {
   const [state, action, isPending] = useActionState(register, {});
-  if (state.step === 'done') return <Sent initial={state} />;
+  if (state.step === 'done') return <CheckYourEmail initial={state} />;
   return (
-    <form action={action}>
+    <>
       <h1>Create an account</h1>
-      <p role="alert">{state.message}</p>
-      <label htmlFor="email">Email address</label>
-      <input id="email" name="email" type="email" autoComplete="username" required defaultValue={state.email} />
-      <label htmlFor="password">Password</label>
-      <input id="password" name="password" type="password" autoComplete="new-password" minLength={8} required />
-      <button type="submit" disabled={isPending}>
-        Create account
-      </button>
-    </form>
+      <Form button="Create account" action={action} isPending={isPending} message={state.message}>
+        <Field
+          label="First name (optional)"
+          name="first_name"
+          autoComplete="given-name"
+          required={false}
+          defaultValue={state.first_name}
+        />
+        <Field label="Email address" name="email" type="email" autoComplete="username" defaultValue={state.email} />
+        <NewPassword />
+      </Form>
+      <nav aria-label="Other pages">
+        <Link href="/sign-in">Sign in</Link>
+      </nav>
+    </>
   );
 }
 
-function Sent({ initial }: { initial: State }) {
+function CheckYourEmail({ initial }: { initial: State }) {
   const [state, action, isPending] = useActionState(sendAgain, initial);
   return (
-    <form action={action}>
-      <h1>Check your email</h1>
+    <Outcome heading="Check your email">
       <p>We have sent a link to {state.email}. Open it to confirm your address.</p>
-      <button type="submit" disabled={isPending}>
-        Send again
-      </button>
-      <p role="status">{state.message}</p>
-    </form>
+      <form action={action} aria-busy={isPending}>
+        <button type="submit" className="secondary" disabled={isPending}>
+          Send again
+        </button>
+        <p role="status">{state.message}</p>
+      </form>
+    </Outcome>
   );
 }

@@ -3,33 +3,29 @@
 import Link from 'next/link';
 import { useActionState } from 'react';
 import { resetPassword } from '../actions';
+import { Form, NewPassword, Outcome } from '../form';
 
 export function ResetPassword({ token }: { token: string }) {
   const [{ step, message }, action, isPending] = useActionState(resetPassword, {});
   if (step === 'done')
     return (
-      <>
-        <h1>Your new password is saved</h1>
+      <Outcome heading="Your new password is saved">
         <Link href="/sign-in">Sign in</Link>
-      </>
+      </Outcome>
     );
   if (step === 'dead')
     return (
-      <>
-        <h1>This link cannot be used</h1>
+      <Outcome heading="This link cannot be used">
         <Link href="/forgot-password">Request a new link</Link>
-      </>
+      </Outcome>
     );
   return (
-    <form action={action}>
+    <>
       <h1>Set a new password</h1>
-      <p role="alert">{message}</p>
-      <input type="hidden" name="token" value={token} />
-      <label htmlFor="password">New password</label>
-      <input id="password" name="password" type="password" autoComplete="new-password" minLength={8} required />
-      <button type="submit" disabled={isPending}>
-        Save password
-      </button>
-    </form>
+      <Form button="Save password" action={action} isPending={isPending} message={message}>
+        <input type="hidden" name="token" value={token} />
+        <NewPassword label="New password" />
+      </Form>
+    </>
   );
 }
