@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { FormatRegistry, type StringOptions, Type } from '@sinclair/typebox';
 import bytes from 'bytes';
 import ms, { type StringValue } from 'ms';
-import { Email, storedEmail } from './common.js';
+import { Email, parseUrl, storedEmail } from './common.js';
 
 /** The kinds of values that variables can have. */
 
@@ -109,7 +109,7 @@ export const listOf = (value: string): readonly string[] =>
 
 /** Whether an origin is written exactly as browsers write it (RFC 6454, 6.2), without a path or default port. */
 const isWebOrigin = (value: string): boolean =>
-  /^https?:\/\/[a-z0-9.:[\]-]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value;
+  /^https?:\/\/[a-z0-9.:[\]-]+$/.test(value) && parseUrl(value)?.origin === value;
 
 /** Schemes whose origins are not those of an app. Pages from files and `data:` URLs send the origin `null`. */
 const schemesWithoutOrigin = new Set([
@@ -149,7 +149,7 @@ FormatRegistry.Set('passkey-origins', (value) =>
   listOf(value).every((origin) => isPasskeyPage(origin) || isAppOrigin(origin) || isAndroidOrigin(origin)),
 );
 
-FormatRegistry.Set('url-list', (value) => listOf(value).every((url) => URL.canParse(url)));
+FormatRegistry.Set('url-list', (value) => listOf(value).every((url) => parseUrl(url)));
 
 /** Each key occurs once in any letter case, because variable names ignore case. `default` stands for login with a password. */
 FormatRegistry.Set('provider-keys', (value) => {
@@ -169,9 +169,9 @@ export function senderOf(value: string): { name: string; address: string } | und
 
 FormatRegistry.Set('breach-check', (value) => /^(off|hibp)$/.test(value) || isHttpUrl(value));
 
-const isHttpUrl = (value: string) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+const isHttpUrl = (value: string) => /^https?:$/.test(parseUrl(value)?.protocol ?? '');
 
-FormatRegistry.Set('url', (value) => URL.canParse(value));
+FormatRegistry.Set('url', (value) => parseUrl(value) !== undefined);
 
 export const minSecretLength = 32;
 

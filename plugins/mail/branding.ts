@@ -1,3 +1,4 @@
+import { parseUrl } from '../../schemas/common.js';
 import { type Color, contrast as contrastOf, parseColor } from '../platform/color-contrast.js';
 
 /** The color of the built-in templates if the project has none, or one in a format that email clients may not support. */
@@ -39,9 +40,8 @@ function hexColor(text: string | null): string | undefined {
 }
 
 function webUrl(text: string | null): string | null {
-  if (!text || !URL.canParse(text)) return null;
-  const { protocol, href } = new URL(text);
-  return protocol === 'https:' || protocol === 'http:' ? href : null;
+  const url = parseUrl(text ?? '');
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.href : null;
 }
 
 const contrast = (a: string, b: string): number => contrastOf(parsed(a), parsed(b));

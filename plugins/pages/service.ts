@@ -1,3 +1,4 @@
+import { parseUrl } from '../../schemas/common.js';
 import type { ListedProvider } from '../../schemas/providers.js';
 import type { Locale, Locales } from '../platform/locales.js';
 import { accountPath } from '../platform/urls.js';
@@ -308,7 +309,6 @@ function contentSecurityPolicy(logo: string | null): string {
 
 /** The origin of an external URL. A host can contain `;`, which would end the directive and start another one. */
 function originOf(url: string): string | undefined {
-  if (!URL.canParse(url)) return undefined;
-  const { protocol, origin } = new URL(url);
+  const { protocol = '', origin = '' } = parseUrl(url) ?? {};
   return /^https?:$/.test(protocol) && /^https?:\/\/[a-z0-9.:[\]-]+$/.test(origin) ? origin : undefined;
 }

@@ -7,6 +7,7 @@ import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import plugin from 'fastify-plugin';
 import { databaseUrlFaults } from '../../db/postgres/database-url.js';
+import { parseUrl } from '../../schemas/common.js';
 import { Config } from '../../schemas/config.js';
 import { listOf } from '../../schemas/config-values.js';
 import { prepareDataDirectory } from './data-directory.js';
@@ -117,12 +118,9 @@ function combinationErrors(candidate: Record<string, unknown>): string[] {
   if (candidate.CORS_ENABLED === true && listOf(String(candidate.CORS_ORIGIN ?? '')).length === 0) {
     faults.push('CORS_ORIGIN: must list at least one origin when CORS_ENABLED is true');
   }
-  const { WEBAUTHN_RP_ID: rpId, PUBLIC_URL: publicUrl = 'http://localhost' } = candidate;
-  if (
-    typeof rpId === 'string' &&
-    URL.canParse(String(publicUrl)) &&
-    !isRpIdOf(rpId, new URL(String(publicUrl)).hostname)
-  ) {
+  const { WEBAUTHN_RP_ID: rpId, PUBLIC_URL = 'http://localhost' } = candidate;
+  const publicUrl = parseUrl(String(PUBLIC_URL));
+  if (typeof rpId === 'string' && publicUrl && !isRpIdOf(rpId, publicUrl.hostname)) {
     faults.push('WEBAUTHN_RP_ID: must be the host of PUBLIC_URL, or a parent domain of it');
   }
   const https = String(candidate.PUBLIC_URL).startsWith('https:');

@@ -1,3 +1,4 @@
+import { parseUrl } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 
 /** URL parsers treat these characters differently: some remove them, and some read `\` as `/`. */
@@ -44,9 +45,8 @@ export function requireAllowedUrl(name: string, url: string | undefined, allowLi
 
 /** Parses an HTTP or HTTPS URL without a username and password. Other schemes have no origin to compare. */
 export function webUrl(text: string): URL | undefined {
-  if (!URL.canParse(text)) return undefined;
-  const url = new URL(text);
-  const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
+  const url = parseUrl(text);
+  const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:';
   return isWeb && url.username === '' && url.password === '' ? url : undefined;
 }
 
@@ -57,10 +57,9 @@ const here = 'http://here.invalid';
  * `/./\host` as another host, so the path is parsed as in a browser before it is checked.
  */
 export function sameOriginPath(wanted: unknown): string | undefined {
-  if (typeof wanted !== 'string' || !wanted.startsWith('/') || !URL.canParse(wanted, here)) return undefined;
-  const { origin, pathname, search, hash } = new URL(wanted, here);
-  if (origin !== here || pathname.startsWith('//')) return undefined;
-  return `${pathname}${search}${hash}`;
+  const url = typeof wanted === 'string' && wanted.startsWith('/') ? parseUrl(wanted, here) : undefined;
+  if (!url || url.origin !== here || url.pathname.startsWith('//')) return undefined;
+  return `${url.pathname}${url.search}${url.hash}`;
 }
 
 /**

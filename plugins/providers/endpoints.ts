@@ -1,4 +1,4 @@
-import { isObject } from '../../schemas/common.js';
+import { isObject, parseUrl } from '../../schemas/common.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
 import type { Clock } from '../platform/clock.js';
 import { misconfigured, quoted } from './failures.js';
@@ -96,6 +96,4 @@ async function discover(
 
 /** If the issuer uses https, its endpoints must not use plain http. */
 const isUsable = (issuer: string, url: string) =>
-  URL.canParse(url) &&
-  /^https?:$/.test(new URL(url).protocol) &&
-  !(issuer.startsWith('https:') && url.startsWith('http:'));
+  /^https?:$/.test(parseUrl(url)?.protocol ?? '') && !(issuer.startsWith('https:') && url.startsWith('http:'));

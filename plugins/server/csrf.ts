@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
+import { parseUrl } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import { addRouteHook } from './route-hooks.js';
@@ -84,8 +85,7 @@ export const csrfPlugin = plugin(
 
 /** The origin of the URL that the client requested, as far as it is known behind proxies. */
 function originAskedFor({ protocol, host }: FastifyRequest): string | undefined {
-  const address = `${protocol}://${host}`;
-  return URL.canParse(address) ? new URL(address).origin : undefined;
+  return parseUrl(`${protocol}://${host}`)?.origin;
 }
 
 const mediaTypeOf = ({ headers }: FastifyRequest): string =>

@@ -9,7 +9,7 @@ import { deleteRegistrations, deleteSettledRegistrations } from '../../db/querie
 import { deleteUnclaimedUsers } from '../../db/queries/registration/unclaimed-users.js';
 import { lockTwoFactorUser } from '../../db/queries/tfa/two-factor.js';
 import { collections } from '../../db/query-language/collections.js';
-import { maxEmailLength, storedEmail, uuidPattern } from '../../schemas/common.js';
+import { maxEmailLength, parseUrl, storedEmail, uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import { userStatuses } from '../../schemas/users.js';
 import { grantsAccountAccess, requireNoAdministrator, requireRightsOverUsers } from '../access/account-rights.js';
@@ -84,7 +84,7 @@ const special: SpecialFields = {
 /** Returns the id of a file in lower case, or an https URL unchanged. @throws {ApiError} INVALID_PAYLOAD */
 function readAvatar(value: string): string {
   if (uuidPattern.test(value)) return value.toLowerCase();
-  if (!/^https:\/\/[^\s]+$/i.test(value) || !URL.canParse(value)) {
+  if (!/^https:\/\/[^\s]+$/i.test(value) || !parseUrl(value)) {
     throw invalidPayload('avatar must be a UUID or an https URL');
   }
   return value;

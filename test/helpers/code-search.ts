@@ -94,6 +94,7 @@ export function openSources(root = '.') {
       readFileSync(join(root, file), 'utf8'),
     ]),
   );
+  const originals = new Map(texts);
   const parsed = new Map<string, ReturnType<typeof parse>>();
 
   function parsedOnce(file: string, text: string) {
@@ -175,6 +176,14 @@ export function openSources(root = '.') {
       texts.set(file, text);
       parsed.delete(file);
       return { file, text };
+    },
+    /** Reverts all replacements. */
+    restore(): void {
+      for (const [file, text] of originals) {
+        if (texts.get(file) === text) continue;
+        texts.set(file, text);
+        parsed.delete(file);
+      }
     },
   };
 }

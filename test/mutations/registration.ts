@@ -216,14 +216,14 @@ export const registration: readonly Mutation[] = [
         find: "eq(users.status, 'unverified'),\n  eq(users.usedLinks, 0),",
         replace: "eq(users.status, 'unverified'),",
       },
-      { find: 'payload.columns.from_registration = false;', replace: '' },
+      { find: 'payload.columns.from_registration = false;', replace: '{}' },
     ],
     tests: ['test/registration/unclaimed.test.ts'],
   },
   {
     ids: [],
     fault: 'users to whom an administrator gave policies lose their address',
-    edits: [{ find: 'payload.columns.from_registration = false;', replace: '' }],
+    edits: [{ find: 'payload.columns.from_registration = false;', replace: '{}' }],
     tests: ['test/registration/unclaimed.test.ts'],
   },
   {

@@ -6,6 +6,7 @@ import { readSettings } from '../../../db/queries/settings/settings.js';
 import { type ProfileColumns, readExport, readProfile, writeProfile } from '../../../db/queries/users/own-account.js';
 import { collections } from '../../../db/query-language/collections.js';
 import { transact } from '../../../db/statements.js';
+import { parseUrl } from '../../../schemas/common.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { AccountExport, Profile, ProfileChanges } from '../../../schemas/own-account.js';
 import type { Activity } from '../../activity/service.js';
@@ -133,4 +134,4 @@ function readChanges(changes: ProfileChanges): ProfileColumns {
   return columns;
 }
 
-const isHttpsUrl = (text: string): boolean => /^https:\/\/[^\s]+$/i.test(text) && URL.canParse(text);
+const isHttpsUrl = (text: string): boolean => /^https:\/\/[^\s]+$/i.test(text) && parseUrl(text) !== undefined;

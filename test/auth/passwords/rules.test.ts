@@ -102,7 +102,7 @@ t.test('the password policy from the settings applies to every route', async (t)
   await app.db.update(settings).set({ authPasswordPolicy: null });
 });
 
-t.test('passwords are stored unmodified (CVE-2025-25298)', async (t) => {
+t.test('passwords are stored unmodified, except for their Unicode normalization (CVE-2025-25298)', async (t) => {
   const { app, post, get, request } = service;
   const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   const role = await createRole(app);
@@ -110,7 +110,8 @@ t.test('passwords are stored unmodified (CVE-2025-25298)', async (t) => {
     [`${phrase.repeat(7)}1`, `${phrase.repeat(7)}2`],
     ['Straße 12345', 'STRASSE 12345'],
     [' blanks around ', 'blanks around'],
-    ['e\u0301te\u0301 a\u0300 Paris', '\u00e9t\u00e9 \u00e0 Paris'],
+    // Normalization to NFC keeps the ligature.
+    ['\ufb01ve quiet apples', 'five quiet apples'],
   ] as const;
   for (const [index, [password, other]] of pairs.entries()) {
     const { headers } = admin;
