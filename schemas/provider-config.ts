@@ -104,6 +104,11 @@ export const ProviderVariables = Type.Object({
     description:
       '`openid`: whether the ID token must contain the `nonce` of the login. Set it to `optional` for providers that omit it, such as LinkedIn. A different `nonce` is never accepted.',
   }),
+  PKCE: choice(['S256', 'none'], {
+    default: 'S256',
+    description:
+      'Whether the login uses PKCE. Set it to `none` only for providers that reject it, such as LinkedIn. The login is still bound to the browser by `state`.',
+  }),
   SCOPE: Type.Optional(
     text({ description: 'Requested scopes. Default: `openid profile email`; with `oauth2`, `email`.' }),
   ),

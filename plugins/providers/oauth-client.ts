@@ -13,7 +13,7 @@ export interface Tokens {
   id_token: unknown;
 }
 
-/** The authorization code flow with PKCE (RFC 6749, 4.1; RFC 7636, S256). */
+/** The authorization code flow (RFC 6749, 4.1) with PKCE (RFC 7636, S256), unless the provider rejects it. */
 export interface OAuthClient {
   /** The URL to send the browser to. */
   authorizationUrl(endpoints: Endpoints, login: { state: string; challenge: string; nonce: string }): Promise<string>;
@@ -41,6 +41,7 @@ interface Library {
 export function createOAuthClient({ config, callbackUri, timeout, observe }: Dependencies): OAuthClient {
   const { key, CLIENT_ID: id, CLIENT_SECRET: secret, RESPONSE_MODE: responseMode } = config;
   const scope = config.SCOPE.trim().split(/\s+/);
+  const usesPkce = config.PKCE === 'S256';
   const libraries = new WeakMap<Endpoints, Promise<Library>>();
 
   /**
@@ -85,8 +86,7 @@ export function createOAuthClient({ config, callbackUri, timeout, observe }: Dep
         redirect_uri: callbackUri,
         scope,
         state,
-        code_challenge: challenge,
-        code_challenge_method: 'S256',
+        ...(usesPkce && { code_challenge: challenge, code_challenge_method: 'S256' }),
         ...(endpoints.openid && { nonce }),
         ...(responseMode === 'query' ? {} : { response_mode: responseMode }),
       };
@@ -97,7 +97,7 @@ export function createOAuthClient({ config, callbackUri, timeout, observe }: Dep
       const library = await libraryFor(endpoints);
       const { status, set } = await observe(requestOf('POST', endpoints.token), () =>
         library
-          .getToken({ code, redirect_uri: callbackUri, code_verifier: verifier })
+          .getToken({ code, redirect_uri: callbackUri, ...(usesPkce && { code_verifier: verifier }) })
           .then(({ token }) => ({ status: 200, set: token }), readFailure),
       ).catch((error: unknown) => {
         throw providerDown(key, error);

@@ -19,6 +19,8 @@ export interface Lies {
   idToken?: (truth: Json) => string | Promise<string>;
   /** Returns the parameters of the redirect or the form that returns the browser to the service. */
   callback?: (truth: URLSearchParams) => URLSearchParams;
+  /** Whether the token endpoint rejects clients that send a code verifier, as LinkedIn's does. */
+  rejectsPkce?: boolean;
   /** The only way in which the token endpoint accepts the client secret. */
   clientAuth?: 'client_secret_basic' | 'client_secret_post';
 }
@@ -100,9 +102,9 @@ function createIssuer(url: string) {
     const method = headers.authorization === undefined ? 'client_secret_post' : 'client_secret_basic';
     if ((lies.clientAuth ?? method) !== method) return json({ error: 'invalid_client' }, 401);
     if (client?.id !== clientId || client.secret !== clientSecret) return json({ error: 'invalid_client' }, 401);
-    const challenge = createHash('sha256')
-      .update(form.get('code_verifier') ?? '')
-      .digest('base64url');
+    const verifier = form.get('code_verifier');
+    if (lies.rejectsPkce && verifier !== null) return json({ error: 'invalid_client' }, 401);
+    const challenge = verifier === null ? null : createHash('sha256').update(verifier).digest('base64url');
     if (!login || login.challenge !== challenge) return json({ error: 'invalid_grant' }, 400);
     const now = Math.floor(Date.now() / 1000);
     const { sub } = login.claims;

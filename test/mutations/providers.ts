@@ -368,6 +368,12 @@ export const providers: readonly Mutation[] = [
   },
   {
     ids: [],
+    fault: 'the code verifier is sent to providers that reject it',
+    edits: [{ find: '...(usesPkce && { code_verifier: verifier })', replace: 'code_verifier: verifier' }],
+    tests: ['test/providers/peculiarities.test.ts'],
+  },
+  {
+    ids: [],
     fault: 'tokens are read only as JSON',
     edits: [
       {

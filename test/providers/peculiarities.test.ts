@@ -27,7 +27,7 @@ type Json = Record<string, unknown>;
 /** The OpenID providers, with the settings that docs/providers.md shows for them. */
 const settings = {
   apple: { RESPONSE_MODE: 'form_post', SCOPE: 'openid name email' },
-  linkedin: { NONCE: 'optional', TOKEN_AUTH_METHOD: 'client_secret_post' },
+  linkedin: { NONCE: 'optional', PKCE: 'none', TOKEN_AUTH_METHOD: 'client_secret_post' },
   hydra: { TOKEN_AUTH_METHOD: 'client_secret_post' },
   slack: {},
   keycloak: { GROUP_CLAIM_NAME: 'realm_access.roles' },
@@ -226,6 +226,19 @@ t.test('what a provider says about an error is logged without the secrets that i
   t.match(log, /invalid_client/);
   t.ok(log.length < 20_000, 'bounded');
   for (const secret of [...said, 'eyJzdWIi']) t.notOk(secret === '' || log.includes(secret), 'no secret');
+});
+
+t.test('PKCE can be turned off for a provider that rejects it', async (t) => {
+  await accepted(t, 'linkedin', {}, { rejectsPkce: true }, 'a token request without a code verifier');
+  const [query] = issuers.linkedin.asked.filter(({ url }) => url.pathname.endsWith('/authorize')).slice(-1);
+  t.notMatch(query?.url.search, 'code_challenge');
+  await refusedWith(t, 'okta', {}, { rejectsPkce: true }, /the error invalid_client/, 'INVALID_PROVIDER_CONFIG');
+
+  const visitor = newVisitor();
+  issuers.linkedin.useNewUser();
+  const back = await followRedirect(await begin(visitor, 'linkedin', { family: 'oauth' }));
+  const elsewhere = await newVisitor().visit(back);
+  refusedLogin(t, elsewhere, 'INVALID_CREDENTIALS', 'the login is still bound to the browser');
 });
 
 t.test('an ID token without a nonce is accepted only with NONCE=optional', async (t) => {
@@ -621,6 +634,7 @@ t.test('impossible settings are reported at startup', async (t) => {
   t.match(faultsOf({ AUTH_OWN_RESPONSE_MODE: 'fragment' }), /AUTH_OWN_RESPONSE_MODE: expected one of query, form_post/);
   t.match(faultsOf({ AUTH_OWN_TOKEN_AUTH_METHOD: 'none' }), /AUTH_OWN_TOKEN_AUTH_METHOD: expected one of/);
   t.match(faultsOf({ AUTH_OWN_NONCE: 'false' }), /AUTH_OWN_NONCE: expected one of required, optional/);
+  t.match(faultsOf({ AUTH_OWN_PKCE: 'plain' }), /AUTH_OWN_PKCE: expected one of S256, none/);
   for (const domains of [
     ',',
     '@corp.example',
