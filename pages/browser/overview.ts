@@ -1,11 +1,12 @@
 import { find, setText } from './dom.js';
-import type { OwnAccount } from './own-account.js';
+import { canHavePassword, type OwnAccount } from './own-account.js';
 import { page } from './page-data.js';
 import { labelOf } from './providers.js';
 import { text } from './texts.js';
 
 /** Displays the state of the account: who the user is, and how the account is protected. */
-export function drawOverview({ me, mustSetUpTfa, managedBy, hasSelfService }: OwnAccount): void {
+export function drawOverview(account: OwnAccount): void {
+  const { me, mustSetUpTfa, managedBy, hasSelfService } = account;
   const name = [me.first_name, me.last_name].filter(Boolean).join(' ');
   const setAll = (selector: string, content: string) => {
     for (const place of document.querySelectorAll(selector)) setText(place, content);
@@ -35,7 +36,14 @@ export function drawOverview({ me, mustSetUpTfa, managedBy, hasSelfService }: Ow
   const left = find('[data-recovery-left]');
   left.textContent = text('status_recovery_left', { count: String(me.recovery_codes_left) });
   left.classList.toggle('badge-bad', me.recovery_codes_left <= 2);
-  showIf('[data-card=signing-in]', me.has_password && !mustSetUpTfa);
+  showIf('[data-card=signing-in]', canHavePassword(account) && !mustSetUpTfa);
+  showIf('[data-password-set]', me.has_password);
+  showIf('[data-password-unset]', !me.has_password);
+  setAll('[data-password-lead]', text(me.has_password ? 'status_password_lead' : 'status_password_none_lead'));
+  setAll(
+    '#password-dialog-title, #password-form [type=submit]',
+    text(me.has_password ? 'action_password_change' : 'action_password_set'),
+  );
   const mustUsePasskey = mustSetUpTfa && me.passkeys > 0 && page.offers.passkeys;
   showIf('[data-must-set-up-tfa]', mustSetUpTfa && !mustUsePasskey);
   showIf('[data-must-use-passkey]', mustUsePasskey);

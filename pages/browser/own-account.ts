@@ -31,6 +31,10 @@ export interface OwnAccount {
   refresh(): Promise<void>;
 }
 
+/** Whether the user has a password, or can set one to sign in with: an address is then required as well. */
+export const canHavePassword = ({ me, managedBy }: OwnAccount): boolean =>
+  me.has_password || (page.offers.passwordLogin && managedBy === undefined && me.email !== null);
+
 const readMe = async (): Promise<Me> => (await callSignedIn<{ data: Me }>('GET', '/users/me/profile')).data;
 
 /**

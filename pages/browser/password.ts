@@ -1,4 +1,5 @@
 import { dialogNamed } from './dialogs.js';
+import { find } from './dom.js';
 import { handleForm } from './form.js';
 import type { OwnAccount } from './own-account.js';
 import { watchNewPassword } from './password-strength.js';
@@ -6,13 +7,17 @@ import { callSignedIn } from './signed-in-api.js';
 import { text } from './texts.js';
 import { toast } from './toast.js';
 
-/** Lets the user choose another password. */
+/** Lets the user choose another password, or a first one. */
 export function startPassword(account: OwnAccount): void {
   const dialog = dialogNamed('password');
   handleForm('#password-form', 'password', async ({ password }) => {
+    const isFirst = !account.me.has_password;
     await callSignedIn('POST', '/users/me/password', { password });
+    if (isFirst) await account.refresh();
     dialog.close();
-    toast(text('status_password_changed'));
+    toast(text(isFirst ? 'status_password_set' : 'status_password_changed'));
+    // The button that opened the dialog has disappeared.
+    if (isFirst) find('#password-edit').focus();
   });
   const { email, first_name, last_name } = account.me;
   const strength = watchNewPassword('new-password', () => ({ email, first_name, last_name }));

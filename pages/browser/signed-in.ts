@@ -7,7 +7,7 @@ import { enableDialogs, openDialog } from './dialogs.js';
 import { find, leaveTo, withQuery } from './dom.js';
 import { startEmail } from './email.js';
 import { drawOverview } from './overview.js';
-import { type OwnAccount, readOwnAccount } from './own-account.js';
+import { canHavePassword, type OwnAccount, readOwnAccount } from './own-account.js';
 import { startOwnData } from './own-data.js';
 import { page } from './page-data.js';
 import { canUsePasskeys } from './passkey.js';
@@ -35,7 +35,7 @@ async function start(): Promise<void> {
   startViews(views);
   showOutcome();
   const change = new URLSearchParams(location.search).get('change');
-  if (change === 'password' && account.me.has_password) openDialog('password');
+  if (change === 'password' && canHavePassword(account) && !account.mustSetUpTfa) openDialog('password');
   if (change === 'name') askForName(account);
   // A reload must not display the outcome again.
   const { searchParams } = new URL(location.href);

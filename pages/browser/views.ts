@@ -13,8 +13,11 @@ export function startViews(available: ReadonlySet<View>): void {
   }
 
   const first: View = available.has('profile') ? 'profile' : 'security';
+  // A list of one section would only hide what the user must do there.
+  const home: View = available.size > 1 ? 'home' : first;
+  find('.back').hidden = home !== 'home';
   const draw = (wanted: View) => {
-    const view = wanted === 'home' || available.has(wanted) ? wanted : 'home';
+    const view = available.has(wanted) ? wanted : home;
     const workspace = find('[data-content]');
     workspace.dataset.view = view;
     const panel = view === 'home' ? first : view;

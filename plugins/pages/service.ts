@@ -248,7 +248,7 @@ export function createPages(deps: Dependencies): Pages {
       return `${base}/account/login${parameters.size > 0 ? `?${parameters}` : ''}`;
     },
 
-    renderError: (status, visit) => render('error', visit, [404, 429].includes(status) ? status : 500),
+    renderError: (status, visit) => render('error', visit, [403, 404, 429].includes(status) ? status : 500),
     render,
   };
 }

@@ -8,7 +8,6 @@ const visitorPages = [
   'forgot-password',
   'register',
   'verified',
-  'confirm-email',
   'cancel-email-change',
   'not-me',
 ] as const;
@@ -69,6 +68,7 @@ export function pageRoutes(app: App): void {
     ['accept-invite', app.invites.inspect],
     ['reset-password', app.passwordReset.inspect],
     ['email-login', app.emailLogin.inspect],
+    ['confirm-email', app.emailChanges.inspect],
   ];
   for (const [name, inspect] of linkPages) {
     app.get(`/${name}`, hidden, async (request, reply) => {

@@ -230,6 +230,11 @@ t.test('users who must set up two-factor authentication first see a notice, and 
   await person.open('/account/profile');
   await waitForOwnAccount(person);
   t.equal(await person.page.locator('[data-panel=profile]').isVisible(), false);
+  await person.page.setViewportSize({ width: 390, height: 844 });
+  await person.open('/account');
+  await waitForOwnAccount(person);
+  t.ok(await person.page.locator('[data-must-set-up-tfa]').isVisible(), 'on a phone, too');
+  t.equal(await person.page.locator('.back').isVisible(), false, 'there is no list to go back to');
 });
 
 t.test('each section has its own URL, and the browser can go back', async (t) => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import {
   accessibilityViolations,
+  cookiesOf,
   focused,
   newPerson,
   openDialog,
@@ -132,7 +133,7 @@ t.test('a login by provider with two-factor authentication asks for a code', asy
   await field.fill(otp.replace(/^.../, '$& '));
   t.strictSame((await sent).postDataJSON(), { otp, mode: 'session' });
   await page.waitForURL(`${publicUrl}/account/register?x=1`);
-  const cookies = await person.context.cookies(publicUrl);
+  const cookies = await cookiesOf(person, publicUrl);
   t.strictSame(
     cookies.map(({ name }) => name),
     ['gatehouse_session_token'],
@@ -338,6 +339,37 @@ t.test('the only way to sign in cannot be unlinked', async (t) => {
   t.strictSame(person.complaints(), []);
 });
 
+t.test('users without a password can set one, and then sign in with it', async (t) => {
+  const email = newcomer();
+  const password = 'a first password of a user';
+  const person = await someone({ ...phone, bypassCSP: true });
+  const { page } = person;
+  await person.open('/account/login');
+  await link(person, 'Continue with Forum').click();
+  await waitForOwnAccount(person);
+  await openSection(person, 'security');
+  t.match(await page.locator('[data-card=signing-in]').innerText(), /Password\s+Not set/);
+  t.equal(await button(person, 'Change Password').count(), 0);
+  t.strictSame(await accessibilityViolations(person), []);
+  await button(person, 'Set up Password').click();
+  const dialog = page.getByRole('dialog', { name: 'Set a password' });
+  await dialog.getByLabel('New password').fill(password);
+  await dialog.getByRole('button', { name: 'Set a password' }).click();
+  t.equal(await person.said('status'), 'Password set. You are signed out on all other devices.');
+  t.equal(await focused(person), 'password-edit');
+  t.match(await page.locator('[data-card=signing-in]').innerText(), /Password\s+Set\s/);
+  await button(person, 'Change Password').click();
+  await page.getByRole('dialog', { name: 'Change password' }).waitFor();
+  t.strictSame(person.complaints(), []);
+  await signedIn({ email, password });
+
+  newcomer();
+  const other = await someone();
+  await other.open('/account/login?redirect=/account/security?change%3Dpassword');
+  await link(other, 'Continue with Forum').click();
+  await other.page.getByRole('dialog', { name: 'Set a password' }).waitFor();
+});
+
 t.test('the account page offers a managed user nothing that the provider rules out', async (t) => {
   const email = newcomer();
   const call = await asAdministrator(service);
@@ -355,7 +387,7 @@ t.test('the account page offers a managed user nothing that the provider rules o
     t.equal(await isTooWide(person), false, view);
     t.strictSame(await accessibilityViolations(person), [], view);
     await saveScreenshot(person, `managed-${view}`);
-    for (const name of [/^Connect/, /^Disconnect/, /^Add a passkey/, /^Change Password/]) {
+    for (const name of [/^Connect/, /^Disconnect/, /^Add a passkey/, /^Change Password/, /^Set up Password/]) {
       t.equal(await person.page.getByRole('button', { name }).filter({ visible: true }).count(), 0, `${view}: ${name}`);
     }
   }

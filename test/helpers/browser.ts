@@ -261,8 +261,8 @@ export async function saveScreenshot({ page }: Person, name: string): Promise<vo
 }
 
 /** The cookies of a browser, except the one by which the service recognizes the browser. That one gives no access, and stays after a logout. */
-export const cookiesOf = async ({ context }: Person) =>
-  (await context.cookies()).filter(({ name }) => !name.endsWith('gatehouse_known_browser'));
+export const cookiesOf = async ({ context }: Person, ...urls: string[]) =>
+  (await context.cookies(urls)).filter(({ name }) => !name.endsWith('gatehouse_known_browser'));
 
 /** The visible text of the page. */
 export const visibleText = ({ page }: Person): Promise<string> => page.locator('body').innerText();

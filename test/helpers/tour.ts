@@ -147,6 +147,7 @@ export async function tour(service: Toured, person: Person, look: (state: string
     await shows('[data-content][aria-busy]');
     await look(`${section}, while it is loading`);
     finishLoading();
+    await waitForOwnAccount(person);
   }
   await page.unroute('**/users/me/profile');
   await open('/account');

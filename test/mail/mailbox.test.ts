@@ -103,6 +103,9 @@ t.test('only administrators and callers with the key can read the mailbox, from 
           remoteAddress: '127.0.0.1',
         });
         t.equal(answer.statusCode, 403, `${what}: ${path}`);
+        t.match(String(answer.headers['content-type']), accept, `${what}: ${path}`);
+        t.match(answer.body, accept === 'text/html' ? 'sign in as an administrator' : '"code":"FORBIDDEN"');
+        t.equal(answer.headers['cache-control'], 'no-store');
         t.notMatch(answer.body, 'token=');
         t.equal(answer.headers['set-cookie'], undefined, what);
       }

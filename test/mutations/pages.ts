@@ -4,6 +4,44 @@ import type { Mutation } from './mutation.js';
 export const pages: readonly Mutation[] = [
   {
     ids: [],
+    fault: 'users without a password cannot set one on the account page',
+    edits: [
+      {
+        in: 'canHavePassword',
+        find: 'me.has_password || (page.offers.passwordLogin && managedBy === undefined && me.email !== null);',
+        replace: 'me.has_password;',
+      },
+    ],
+    tests: ['test/browser/providers-pages.browser.ts'],
+  },
+  {
+    ids: [],
+    fault: 'on phones, users who must set up two-factor authentication see a list without an explanation',
+    edits: [{ in: 'startViews', find: "available.size > 1 ? 'home' : first", replace: "'home'" }],
+    tests: ['test/browser/account.browser.ts'],
+  },
+  {
+    ids: [],
+    fault: 'the page that confirms a new address shows the old one',
+    edits: [
+      {
+        in: 'createEmailChanges',
+        find: 'const [, { email }] = await requirePendingChange(db,',
+        replace: 'const [{ email }] = await requirePendingChange(db,',
+      },
+    ],
+    tests: ['test/browser/email-change.browser.ts'],
+  },
+  {
+    ids: [],
+    fault: 'people who may not read the mailbox get JSON',
+    edits: [
+      { in: 'mailboxRoutes', find: 'error.status === 403 && wantsHtml', replace: 'error.status === 404 && wantsHtml' },
+    ],
+    tests: ['test/mail/mailbox.test.ts'],
+  },
+  {
+    ids: [],
     fault: 'the page does not repeat the action after the user proves their identity',
     edits: [
       {

@@ -10,6 +10,7 @@ import {
 } from '../../../db/queries/auth/email-changes.js';
 import { deleteSessionsOf } from '../../../db/queries/auth/sessions.js';
 import {
+  findRecipient,
   findRecipientByEmail,
   lockRecipient,
   type Recipient,
@@ -36,6 +37,11 @@ export interface EmailChanges {
   request(caller: Principal, email: string): Promise<void>;
   /** Like `request`, in an existing transaction. */
   start(tx: Executor, caller: Principal, email: string): Promise<void>;
+  /**
+   * The address that the link confirms. Changes nothing.
+   * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED; FORBIDDEN when the link was used or is void
+   */
+  inspect(token: string): Promise<{ email: string }>;
   /**
    * Writes the new address and ends all sessions of the user except the one that confirms it.
    * @param principal the user who sends the token; null: nobody is signed in
@@ -95,12 +101,12 @@ export function createEmailChanges(deps: {
     await activity.record(tx, caller, [eventOf('email_change_request', userId)]);
   };
 
-  /** Locks the user of a link, and returns the user and their pending request. */
+  /** Returns the user of a link and their pending request. */
   const requirePendingChange = async (
     tx: Executor,
     claims: ReturnType<LinkTokens['read']>,
+    user: Recipient | undefined,
   ): Promise<[Recipient, EmailChange]> => {
-    const user = await lockRecipient(tx, claims.id);
     const change = user && (await findEmailChange(tx, user.id));
     const isDue =
       user?.status === 'active' && change && linkTokens.matchesState(claims, changeStateOf(user, change.id));
@@ -112,11 +118,17 @@ export function createEmailChanges(deps: {
     request: (caller, email) => transact(db, (tx) => start(tx, caller, email)),
     start,
 
+    inspect: async (token) => {
+      const claims = linkTokens.read(token, 'email-change');
+      const [, { email }] = await requirePendingChange(db, claims, await findRecipient(db, claims.id));
+      return { email };
+    },
+
     confirm: async (token, principal, client) => {
       const claims = linkTokens.read(token, 'email-change');
       try {
         await transact(db, async (tx) => {
-          const [user, { email }] = await requirePendingChange(tx, claims);
+          const [user, { email }] = await requirePendingChange(tx, claims, await lockRecipient(tx, claims.id));
           await endUnclaimedUsers(tx, activity, { userId: user.id, client }, [email], user.id);
           const owner = await findRecipientByEmail(tx, email);
           if (owner && owner.id !== user.id) throw new ApiError('FORBIDDEN').concerning(user.id);
