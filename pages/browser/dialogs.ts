@@ -16,7 +16,9 @@ export function openDialog(name: string): HTMLDialogElement {
   dialog.showModal();
   // The browser would focus the button that closes the dialog.
   if (!dialog.querySelector('[autofocus]')) {
-    [...dialog.querySelectorAll<HTMLElement>('input, select')].find((field) => field.checkVisibility())?.focus();
+    const visible = (selector: string) =>
+      [...dialog.querySelectorAll<HTMLElement>(selector)].find((control) => control.checkVisibility());
+    (visible('input, select') ?? visible('.primary, .button'))?.focus();
   }
   return dialog;
 }

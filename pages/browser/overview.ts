@@ -16,8 +16,8 @@ export function drawOverview(account: OwnAccount): void {
   };
 
   setAll('[data-initials]', initialsOf(me.first_name, me.last_name, me.email));
-  setAll('[data-full-name]', name || (me.email ?? ''));
-  // On one line, which ends with an ellipsis if the address is long. The profile shows the whole address.
+  // Each on one line, which ends with an ellipsis if it is too long. The profile shows the whole name and address.
+  find('[data-full-name]').textContent = name || (me.email ?? '');
   find('[data-own-email]').textContent = name ? (me.email ?? '') : '';
   setAll('[data-name-value]', name || text('status_not_set'));
   setAll('[data-email-value]', me.email ?? text('status_not_set'));

@@ -1,5 +1,5 @@
 import { ApiFailure } from './api-failure.js';
-import { whileBusy } from './busy.js';
+import { onPress, whileBusy } from './busy.js';
 import { ask, dialogNamed, openDialog } from './dialogs.js';
 import { find, itemOf } from './dom.js';
 import { handleForm } from './form.js';
@@ -128,16 +128,13 @@ export async function startPasskeys(account: OwnAccount): Promise<void> {
 function enableConfirmation(): void {
   const button = find<HTMLButtonElement>('[data-confirm-passkey]');
   button.hidden = !canUsePasskeys();
-  button.addEventListener('click', async () => {
-    button.disabled = true;
+  onPress(button, async () => {
     pageAlert('');
     try {
       await callWithProof('/auth/reauthenticate', { credential: await usePasskey() });
       location.reload();
     } catch (failure) {
       pageAlert(failureText('passkey', failure));
-    } finally {
-      button.disabled = false;
     }
   });
 }

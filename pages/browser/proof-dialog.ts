@@ -1,4 +1,5 @@
 import { ApiFailure } from './api-failure.js';
+import { onPress } from './busy.js';
 import { codeOf, withoutSpaces } from './code-field.js';
 import { dialogNamed, openDialog } from './dialogs.js';
 import { find, itemOf, withQuery } from './dom.js';
@@ -87,15 +88,12 @@ function createEmailProof(
   let stopPause = () => {};
 
   for (const button of [send, again]) {
-    button.addEventListener('click', async () => {
-      button.disabled = true;
+    onPress(button, async () => {
       try {
         await requestCode();
       } catch (failure) {
         form.showFailure(failure);
         return;
-      } finally {
-        button.disabled = false;
       }
       form.clear();
       sent.textContent = text('status_proof_email_sent');
@@ -118,8 +116,7 @@ function createEmailProof(
 function enablePasskeyProof(dialog: HTMLDialogElement, prove: (proof: Proof) => Promise<unknown>): void {
   const button = find<HTMLButtonElement>('[data-use-passkey]', dialog);
   const alert = find('[data-alert]', dialog);
-  button.addEventListener('click', async () => {
-    button.disabled = true;
+  onPress(button, async () => {
     alert.textContent = '';
     try {
       const credential = await usePasskey();
@@ -131,8 +128,6 @@ function enablePasskeyProof(dialog: HTMLDialogElement, prove: (proof: Proof) => 
       alert.textContent = failureText('passkey', failure);
       // The authenticator has not verified the user, so the code is required.
       if (failure instanceof ApiFailure && failure.code === 'INVALID_OTP') find('#proof-code', dialog).focus();
-    } finally {
-      button.disabled = false;
     }
   });
 }

@@ -3,14 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, routeNotFound } from '../../schemas/errors.js';
 import { type App, wantsHtml } from '../app.js';
 
-const visitorPages = [
-  'login',
-  'forgot-password',
-  'register',
-  'verified',
-  'cancel-email-change',
-  'not-me',
-] as const;
+const visitorPages = ['login', 'forgot-password', 'register', 'verified', 'cancel-email-change', 'not-me'] as const;
 
 type PageName = Parameters<App['pages']['render']>[0];
 /** Whose link it is, what it requires, and which page it opens. */

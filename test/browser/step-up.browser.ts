@@ -224,6 +224,9 @@ t.test('users without a password enter a code from an email', async (t) => {
   const code = async () => codeIn((await mailsTo(service.app, address)).at(-1) ?? { text: '' });
   growStale();
   await requestEmail(person, 'by-email-code@example.org');
+  await dialog(person).waitFor();
+  const focus = await page.evaluate('document.activeElement.textContent');
+  t.equal(focus, 'Email me a code', 'the focus is not on the button that closes the dialog');
   await dialog(person).getByRole('button', { name: 'Email me a code' }).click();
   await says(person, 'We sent a six-digit code');
   t.equal(await focused(person), 'proof-email-code');

@@ -34,6 +34,12 @@ export const pages: readonly Mutation[] = [
   },
   {
     ids: [],
+    fault: 'in a dialog without fields, the button that closes it has the focus',
+    edits: [{ in: 'openDialog', find: " ?? visible('.primary, .button')", replace: '' }],
+    tests: ['test/browser/step-up.browser.ts'],
+  },
+  {
+    ids: [],
     fault: 'people who may not read the mailbox get JSON',
     edits: [
       { in: 'mailboxRoutes', find: 'error.status === 403 && wantsHtml', replace: 'error.status === 404 && wantsHtml' },
