@@ -7,7 +7,6 @@ export const pages: readonly Mutation[] = [
     fault: 'users without a password cannot set one on the account page',
     edits: [
       {
-        in: 'canHavePassword',
         find: 'me.has_password || (page.offers.passwordLogin && managedBy === undefined && me.email !== null);',
         replace: 'me.has_password;',
       },
