@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 import { normalizeIP } from '@fastify/rate-limit';
 import bowser from 'bowser';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -99,6 +99,12 @@ export function networkOf(
   const address = forwarded ?? bareAddress(socket.remoteAddress ?? '');
   return address === null ? 'unknown' : normalizeIP(address, 64);
 }
+
+/**
+ * The /48 of an IPv6 {@link Client.network}, otherwise the network itself. Some providers assign a whole /48, with 65,536 networks, to
+ * each customer, and others share one among many.
+ */
+export const siteOf = (network: string): string => (isIPv6(network) ? `${normalizeIP(network, 48)}/48` : network);
 
 /**
  * The normalized form of an email address, under which attempts and emails are counted. A Unicode domain is in its ASCII form. In

@@ -349,4 +349,16 @@ export const http: readonly Mutation[] = [
     ],
     tests: ['test/server/http/request-timeout.test.ts'],
   },
+  {
+    ids: [],
+    fault: 'limits by address do not apply to an IPv6 /48 as a whole',
+    edits: [{ find: 'if (over || site === network) return over;', replace: 'if (over || site !== "") return over;' }],
+    tests: ['test/server/limits/networks.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'each network of an IPv6 /48 has a turn of its own for hashing passwords',
+    edits: [{ find: 'siteOf(from.client.network)', replace: 'from.client.network' }],
+    tests: ['test/server/limits/networks.test.ts'],
+  },
 ];

@@ -1,5 +1,5 @@
 import { unavailable } from '../../../schemas/errors.js';
-import type { Origin } from '../../server/caller.js';
+import { type Origin, siteOf } from '../../server/caller.js';
 
 /** The caller that causes the work: a user, or the network of an anonymous client. Undefined for the service itself. */
 export type TaskOrigin = Pick<Origin, 'userId' | 'client'>;
@@ -33,7 +33,8 @@ type FullReason = 'password_queue_full' | 'export_queue_full';
 export const queueFullError = (waitMs = 0, reason: FullReason = 'password_queue_full') =>
   unavailable(reason, { retryAfter: Math.max(Math.ceil(waitMs / 1_000), 1) });
 
-const ownerOf = (from: TaskOrigin | undefined) => (from ? (from.userId ?? from.client.network) : 'service');
+/** An anonymous caller with an IPv6 /48 is one owner, because each of its 65,536 networks would have a turn otherwise. */
+const ownerOf = (from: TaskOrigin | undefined) => (from ? (from.userId ?? siteOf(from.client.network)) : 'service');
 
 /**
  * The owners take turns, so no owner has to wait for all the work of another. An owner may fill the queue while no other owner

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ApiError } from '../../../schemas/errors.js';
 import type { Clock } from '../../platform/clock.js';
-import { normalizeEmail } from '../caller.js';
+import { normalizeEmail, siteOf } from '../caller.js';
 import { requestsExceeded } from '../requests-exceeded.js';
 import type { Count, Counters } from './counters.js';
 
@@ -70,11 +70,27 @@ export interface RateLimits {
   mayRecordRefusal(network: string): Promise<'yes' | 'first omitted' | 'no'>;
 }
 
+/** How many times as much as a network an IPv6 /48 may do. One of its networks can use up only its own part of this. */
+export const networksPerSite = 50;
+
 export function createRateLimits({ count, clock, rules }: { count: Counters; clock: Clock; rules: Rules }): RateLimits {
+  /** Counts something for a network and, if the network is within its limit, for its /48. @returns the count over the limit, or null */
+  const overLimit = async (
+    kind: string,
+    network: string,
+    rule: Rule,
+  ): Promise<(Count & { isFirst: boolean }) | null> => {
+    const exceeded = (taken: Count, points: number) =>
+      taken.current > points ? { ...taken, isFirst: taken.current === points + 1 } : null;
+    const over = exceeded(await count(kind, network, rule.window), rule.points);
+    const site = siteOf(network);
+    if (over || site === network) return over;
+    return exceeded(await count(`${kind}-of-sites`, site, rule.window), rule.points * networksPerSite);
+  };
+
   const exceededBy = async (kind: string, key: string, rule: Rule | null): Promise<ApiError | null> => {
-    if (rule === null) return null;
-    const taken = await count(kind, key, rule.window);
-    return isExceeded(taken, rule) ? requestsExceeded(rule.points, taken.ttl, clock()) : null;
+    const over = rule && (await overLimit(kind, key, rule));
+    return over && requestsExceeded(rule.points, over.ttl, clock());
   };
 
   return {
@@ -87,17 +103,14 @@ export function createRateLimits({ count, clock, rules }: { count: Counters; clo
 
     mayRequestMail: async (network) => {
       const rule = rules.mails?.requests;
-      return !rule || !isExceeded(await count('mail-requests', network, rule.window), rule);
+      return !rule || (await overLimit('mail-requests', network, rule)) === null;
     },
 
     exceededByMail: async ({ kind, to, network }) => {
       if (rules.mails === null) return null;
       const { fromNetwork, toMailbox } = rules.mails;
       // The network comes first: one that is over its limit must not use up the limit of the mailbox.
-      if (network !== null) {
-        const sent = await count(`${kind}-mails-of`, network, fromNetwork.window);
-        if (isExceeded(sent, fromNetwork)) return 'network';
-      }
+      if (network !== null && (await overLimit(`${kind}-mails-of`, network, fromNetwork))) return 'network';
       const counted = network === null ? `${kind}-mails-to-familiar` : `${kind}-mails-to`;
       return isExceeded(await count(counted, addressKey(to), toMailbox.window), toMailbox) ? 'mailbox' : null;
     },
@@ -112,9 +125,9 @@ export function createRateLimits({ count, clock, rules }: { count: Counters; clo
     mayRecordRefusal: async (network) => {
       const rule = rules.recordedRefusals;
       if (rule === null) return 'yes';
-      const taken = await count('refusals', network, rule.window);
-      if (!isExceeded(taken, rule)) return 'yes';
-      return taken.current === rule.points + 1 ? 'first omitted' : 'no';
+      const over = await overLimit('refusals', network, rule);
+      if (!over) return 'yes';
+      return over.isFirst ? 'first omitted' : 'no';
     },
   };
 }

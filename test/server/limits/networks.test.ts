@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import t from 'tap';
-import { knownNetworks } from '../../../db/schema.js';
+import { knownNetworks, settings } from '../../../db/schema.js';
 import { createAccount, deleteAccount, updateAccount } from '../../helpers/accounts.js';
 import { bearer, startTestApp } from '../../helpers/app.js';
 import { day, minute } from '../../helpers/clock.js';
@@ -155,4 +156,65 @@ t.test('the limit applies wherever a password is required', async (t) => {
   t.equal((await generate(account.password, home)).statusCode, 200, 'from a network with earlier logins');
   t.equal((await right(account, home)).statusCode, 200);
   refused(t, await generate('wrong', home), 'INVALID_CREDENTIALS', 'a wrong password from there is verified');
+});
+
+/** An address in a /64 of its own, but in the same /48 as the others. */
+const inSite = (number: number, site = '2001:db8:1') => `${site}:${number.toString(16)}::1`;
+
+t.test('an IPv6 /48 can register 50 times as many addresses as one of its networks', async (t) => {
+  const service = await startTestApp(t, { RATE_LIMITER_REGISTRATION_ENABLED: 'true' });
+  await service.app.db.update(settings).set({ publicRegistration: true });
+  let count = 0;
+  const register = async (remoteAddress: string) => {
+    const email = `person-${++count}@example.com`;
+    const payload = { email, password: 'a long enough password' };
+    return (await service.request({ method: 'POST', url: '/users/register', remoteAddress, payload })).statusCode;
+  };
+  for (let times = 0; times < 20; times++) await register(inSite(0));
+  for (let number = 1; number < 50; number++) {
+    for (let times = 0; times < 5; times++) {
+      if ((await register(inSite(number))) !== 204) t.fail(`network ${number}, registration ${times}`);
+    }
+  }
+  t.equal(await register(inSite(50)), 429, 'another network of the same /48');
+  t.equal(await register(inSite(50, '2001:db8:2')), 204, 'another /48');
+  t.equal(await register('192.0.2.1'), 204, 'IPv4');
+  service.clock.advance(minute);
+  t.equal(await register(inSite(50)), 204, 'a minute later');
+});
+
+t.test('all limits that are counted by address apply to an IPv6 /48, too', async (t) => {
+  const { rateLimits } = (await startTestApp(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_MAIL_ENABLED: 'true' }))
+    .app;
+  const mailFrom = async (network: string) =>
+    (await rateLimits.exceededByMail({ kind: 'reset', to: `${randomUUID()}@example.com`, network })) === null;
+  const limits: Record<string, [points: number, isWithin: (network: string) => Promise<boolean>]> = {
+    'wrong passwords': [300, async (network) => (await rateLimits.countLogin(network)) === null],
+    'requests for emails': [300, (network) => rateLimits.mayRequestMail(network)],
+    emails: [30, mailFrom],
+    'denied requests in the audit log': [
+      300,
+      async (network) => (await rateLimits.mayRecordRefusal(network)) === 'yes',
+    ],
+  };
+  for (const [what, [points, isWithin]] of Object.entries(limits)) {
+    let accepted = 0;
+    for (let number = 0; number < 60; number++) {
+      for (let times = 0; times < points; times++) if (await isWithin(inSite(number))) accepted++;
+    }
+    t.equal(accepted, 50 * points, what);
+    t.ok(await isWithin('192.0.2.1'), 'IPv4');
+  }
+});
+
+t.test('the networks of an IPv6 /48 share one turn for hashing passwords', async (t) => {
+  const service = await startTestApp(t, { PASSWORD_HASH_CONCURRENCY: '1', PASSWORD_HASH_MAX_WAIT: '60s' });
+  const { logIn } = loginsOf(service);
+  const ended: string[] = [];
+  const attempt = async (from: string) => {
+    await logIn(`${randomUUID()}@example.com`, 'a wrong guess', from);
+    ended.push(from);
+  };
+  await Promise.all([...Array.from({ length: 30 }, (_, number) => attempt(inSite(number))), attempt('192.0.2.1')]);
+  t.ok(ended.indexOf('192.0.2.1') < 15, `position ${ended.indexOf('192.0.2.1')} of ${ended.length}`);
 });
