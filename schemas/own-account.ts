@@ -195,8 +195,10 @@ export const AccountExport = named(
           code: text('The error code, if the request was refused.'),
           collection: text('The collection of the affected item.'),
           item: text('The ID of the affected item.'),
-          ip: text('The IP address of the client. Null if an administrator performed the action.'),
-          user_agent: text('The user agent of the client. Null if an administrator performed the action.'),
+          ip: text(
+            'The IP address of the client, including that of an anonymous client whose sign-in was refused. Null if another user performed the action.',
+          ),
+          user_agent: text('The user agent of the client. Null if another user performed the action.'),
           changed: Nullable(Type.Array(Type.String(), { description: 'The names of the changed fields.' })),
         }),
         {

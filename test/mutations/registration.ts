@@ -308,4 +308,15 @@ export const registration: readonly Mutation[] = [
     edits: [{ find: '.filter(({ registers }) => registers)', replace: '' }],
     tests: ['test/pages/register-providers.test.ts'],
   },
+  {
+    ids: [],
+    fault: 'an export shows the addresses of other users who acted on the account',
+    edits: [
+      {
+        find: '`case when ${activity.user} is null or ${activity.user} = ${id} then ${activity.ip} end`',
+        replace: '`case when ${id}::uuid is not null then ${activity.ip} end`',
+      },
+    ],
+    tests: ['test/users/profile.test.ts'],
+  },
 ];

@@ -122,6 +122,7 @@ t.test('an export contains all stored data, and no secret', async (t) => {
   await send('PATCH', '/users/me/profile', member.headers, { last_name: 'Lovelace' });
   const other = await newMember({ firstName: 'Eve' });
   await send('PATCH', `/users/${member.id}`, asAdmin, { title: 'Countess' });
+  refused(t, await send('PATCH', `/users/${member.id}`, other.headers, { title: 'x' }), 'FORBIDDEN', 'another user');
   await service.post('/auth/login', { email: member.email, password: 'a wrong guess' });
 
   const response = await get('/users/me/export', member.headers);
@@ -143,13 +144,18 @@ t.test('an export contains all stored data, and no secret', async (t) => {
   const actions = activity.map(({ action }: { action: string }) => action);
   t.strictSame(
     actions,
-    ['login', 'update', 'update', 'login'],
+    ['login', 'update', 'update', 'update', 'login'],
     'what they did and what was done to them, latest first',
   );
-  t.match(activity.slice(0, 2), [
-    { outcome: 'failure', ip: '127.0.0.1' },
-    { changed: ['title'], ip: null, user_agent: null },
-  ]);
+  t.match(
+    activity.slice(0, 3),
+    [
+      { action: 'login', outcome: 'failure', ip: '127.0.0.1' },
+      { outcome: 'failure', code: 'FORBIDDEN', ip: null, user_agent: null },
+      { outcome: 'success', changed: ['title'], ip: null, user_agent: null },
+    ],
+    'the address of a refused sign-in, but not those of other users',
+  );
   t.equal(rest.pending_email_change, null);
   const { password, tokenHash } = await storedUser(app, member.id);
   for (const secret of [password, tokenHash, token, other.id, other.email, member.accessToken, member.token]) {

@@ -167,7 +167,7 @@ export async function readExport(executor: Executor, id: string, now: Date): Pro
         code: activity.code,
         collection: activity.collection,
         item: activity.item,
-        // The address and browser of an administrator are not this user's data.
+        // The address and browser of another user are not this user's data. Those of a refused sign-in help to recognize an attack.
         ip: sql<string | null>`case when ${activity.user} is null or ${activity.user} = ${id} then ${activity.ip} end`,
         user_agent: sql<
           string | null
