@@ -78,6 +78,14 @@ interface Use {
 /** Milliseconds that a connection may be silent during maintenance: deleting many rows takes time. */
 const maintenanceTimeoutMs = 60_000;
 
+/** The options of a transaction at the level that the service is written for, at which no statement fails because of another one. */
+const readCommitted = 'isolation level read committed';
+
+async function isDefaultReadCommitted(sql: Pick<postgres.Sql, 'unsafe'>): Promise<boolean> {
+  const [row] = await sql.unsafe("select current_setting('default_transaction_isolation') as level");
+  return row?.level === undefined || row.level === 'read committed';
+}
+
 /** A pool of connections that are never reused after a fault: see {@link DriverSocket}. */
 export function createPostgresPool(
   url: string,
@@ -188,6 +196,22 @@ export function createPostgresPool(
     }
     Object.assign(sql.options, { prepare: supportsPrepared === true });
   };
+  /** Undefined until the first statement outside a transaction has determined it. */
+  let isReadCommitted: boolean | undefined;
+  /**
+   * Runs a statement outside a transaction at the level `read committed`. If the database or the role has another default, the statement
+   * gets a transaction of its own: the level cannot be set when the connection is opened, because PgBouncer refuses that.
+   */
+  const runAlone = async <T>(
+    sql: postgres.Sql,
+    [text]: Statement,
+    run: (on: Pick<postgres.Sql, 'unsafe'>) => Promise<T>,
+  ): Promise<T> => {
+    isReadCommitted ??= await isDefaultReadCommitted(sql);
+    // Others, such as those that create an index, cannot run in a transaction, and do not need to.
+    if (isReadCommitted || !/^\s*(select|insert|update|delete|with)\b/i.test(text)) return run(sql);
+    return (await sql.begin(readCommitted, run)) as T;
+  };
   const send = (on: Pick<postgres.Sql, 'unsafe'>, [text, parameters = []]: Statement) => {
     const note = comment?.();
     // Each such text is different, so it is not worth preparing.
@@ -249,15 +273,15 @@ export function createPostgresPool(
       const statement: Statement = [text, parameters];
       return lazily(
         statement,
-        () => onConnection((sql, use) => rowsOf(sql, statement, use), sending),
-        () => onConnection((sql, use) => valuesOf(sql, statement, use), sending),
+        () => onConnection((sql, use) => runAlone(sql, statement, (on) => rowsOf(on, statement, use)), sending),
+        () => onConnection((sql, use) => runAlone(sql, statement, (on) => valuesOf(on, statement, use)), sending),
       );
     },
     begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>, sending?: SendOptions) =>
       onConnection(async (sql, use) => {
         let worked = 0;
         // The default of the database or the role may be another level.
-        const result = await sql.begin('isolation level read committed', async (tx) => {
+        const result = await sql.begin(readCommitted, async (tx) => {
           const own = { unsafe: tx.unsafe };
           const unsafe = (...statement: Statement) =>
             lazily(

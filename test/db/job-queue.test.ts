@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { type DatabaseConnection, openDatabase } from '../../db/client.js';
+import { type DatabaseConnection, type DatabaseLocation, openDatabase } from '../../db/client.js';
 import { createJobQueue, createQueueTables, type JobQueue, type QueueOptions } from '../../db/job-queue.js';
 import { withMigrationLock } from '../../db/migration-lock.js';
 import { rows } from '../../db/statements.js';
@@ -12,9 +12,12 @@ interface Note {
 }
 const options: QueueOptions = { retryLimit: 1, retryDelay: 0, expireInSeconds: 60 };
 
+/** The database, whose schemas are otherwise determined by a migration. */
+const open = async (location: DatabaseLocation) => Object.assign(await openDatabase(location), { schemas });
+
 async function start(t: Test, more: Partial<QueueOptions> = {}) {
   const database = await createTestDatabase();
-  const connection = await openDatabase(database.location);
+  const connection = await open(database.location);
   await createQueueTables(connection, 'notes');
   const queue = createJobQueue<Note>(connection, 'notes', { ...options, ...more }, (error) => t.error(error));
   await queue.start();
@@ -125,7 +128,7 @@ t.test('a hundred concurrent workers take each of a hundred jobs once', async (t
 t.test('five instances create the tables together', { skip: engine === 'embedded' && 'PostgreSQL only' }, async (t) => {
   const { connection, location } = await start(t);
   await connection.db.execute(sql`drop schema ${sql.identifier(schemas.queue)} cascade`);
-  const connections = await Promise.all([0, 1, 2, 3, 4].map(() => openDatabase(location)));
+  const connections = await Promise.all([0, 1, 2, 3, 4].map(() => open(location)));
   const queues = connections.map((each) => createJobQueue<Note>(each, 'notes', options, (error) => t.error(error)));
   const createTables = (each: DatabaseConnection) => createQueueTables(each, 'notes');
   await Promise.all(

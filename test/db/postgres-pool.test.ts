@@ -216,6 +216,18 @@ t.test('a caller holds at most half of the connections', { skip }, async (t) => 
   t.ok(slowest < 250, `other callers wait at most ${Math.round(slowest)} ms`);
 });
 
+t.test('simultaneous statements succeed whatever the default isolation level is', { skip }, async (t) => {
+  const { db, observer } = await startPool(t);
+  await observer.execute(sql`create table counters (count int not null)`);
+  await observer.execute(sql`insert into counters values (0)`);
+  const [found] = await observer.execute<{ name: string }>(sql`select current_database() as name`);
+  await observer.execute(
+    sql`alter database ${sql.identifier(found?.name ?? '')} set default_transaction_isolation = 'serializable'`,
+  );
+  await Promise.all(Array.from({ length: 40 }, () => db.execute(sql`update counters set count = count + 1`)));
+  t.same([...(await db.execute(sql`select count from counters`))], [{ count: 40 }]);
+});
+
 t.test('a statement that waits too long for a connection never runs', { skip }, async (t) => {
   const { pool, db } = await startPool(t, { max: 1, answerTimeout: 500 });
   await db.execute(sql`create table notes (text text)`);

@@ -96,6 +96,10 @@ async function makeHostile(server: URL, name: string): Promise<void> {
     for (const [setting, value] of Object.entries(hostileSettings))
       await sql.unsafe(`alter database ${name} set ${setting} = '${value}'`);
   });
+  // Without it, tests with tables of their own could not create them.
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  await onServer(url, (sql) => sql.unsafe(`create schema if not exists ${schemas.tables}`));
 }
 
 let template: Promise<string> | undefined;

@@ -26,6 +26,13 @@ export const startup: readonly Mutation[] = [
   },
   {
     ids: [],
+    fault: 'the default isolation level of the database applies to single statements',
+    edits: [{ find: 'if (isReadCommitted ||', replace: 'if (isReadCommitted !== undefined ||' }],
+    tests: ['test/db/postgres-pool.test.ts'],
+    engine: 'postgres',
+  },
+  {
+    ids: [],
     fault: 'the certificate of the database is not verified with the authority that sslrootcert names',
     edits: [
       {
