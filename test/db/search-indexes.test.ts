@@ -9,7 +9,7 @@ import { searchedTexts } from '../../db/query-language/search-text.js';
 import { users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
 import { admin, bearer, startTestApp } from '../helpers/app.js';
-import { createTestDatabase, engine } from '../helpers/databases.js';
+import { createTestDatabase, engine, schemas } from '../helpers/databases.js';
 import { createPolicy, createUser } from '../helpers/records.js';
 import { hearStatements, type Sent } from '../helpers/statements.js';
 
@@ -105,10 +105,12 @@ t.test('a server that does not allow the extension runs without search indexes',
   const made = await indexes(location);
   const role = `stranger_${randomBytes(4).toString('hex')}`;
   await owner.db.execute(
-    sql.raw(`drop index ${made.map(({ name }) => name).join()}; drop extension pg_trgm; create role ${role} login`),
+    sql.raw(
+      `drop index ${made.map(({ name }) => name).join()}; drop extension pg_trgm; create role ${role} login; grant usage on schema ${schemas.tables} to ${role}`,
+    ),
   );
   t.teardown(async () => {
-    await owner.db.execute(sql.raw(`drop role ${role}`));
+    await owner.db.execute(sql.raw(`drop owned by ${role}; drop role ${role}`));
     await owner.close();
   });
   const asStranger = new URL(url);

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import postgres from 'postgres';
-import { type DatabaseLocation, openDatabase } from '../../db/client.js';
+import { type DatabaseConnection, type DatabaseLocation, openDatabase } from '../../db/client.js';
 import { schemasFor } from '../../db/database-schemas.js';
 import { migrate } from '../../db/migrate.js';
 import { createEmbeddedPool } from './embedded-pool.js';
@@ -25,7 +25,7 @@ export const engine = process.env.TEST_ENGINE === 'postgres' ? 'postgres' : 'emb
  * Whether the databases have settings that no code expects, and the tables are in a schema other than `public`
  * (`npm run test:hostile-database`). PostgreSQL only.
  */
-const isHostile = engine === 'postgres' && process.env.TEST_HOSTILE_DATABASE === 'true';
+export const isHostile = engine === 'postgres' && process.env.TEST_HOSTILE_DATABASE === 'true';
 
 /** The schemas of the service in the test databases. */
 export const schemas = schemasFor(isHostile ? 'hostile' : 'public');
@@ -63,6 +63,10 @@ export async function createTestDatabase({
 } = {}): Promise<TestDatabase> {
   return engine === 'postgres' ? createPostgres(hasTables, collation) : createEmbedded(hasTables);
 }
+
+/** Opens a database that is not migrated, or not with {@link migrate}, which otherwise determines the schemas. */
+export const openUnmigrated = async (location: DatabaseLocation): Promise<DatabaseConnection> =>
+  Object.assign(await openDatabase(location), { schemas });
 
 /** The URL of the server from DATABASE_URL. */
 function serverUrl(): URL {

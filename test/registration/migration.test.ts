@@ -1,15 +1,14 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { openDatabase } from '../../db/client.js';
 import { migrate, migrateTables } from '../../db/migrate.js';
 import { rows } from '../../db/statements.js';
-import { createTestDatabase } from '../helpers/databases.js';
+import { createTestDatabase, openUnmigrated } from '../helpers/databases.js';
 import { migrationsBefore } from '../helpers/migrations.js';
 
 t.test('the migration moves the password and names of unverified users to a registration', async (t) => {
   const { location, drop } = await createTestDatabase();
   t.teardown(drop);
-  const connection = await openDatabase(location);
+  const connection = await openUnmigrated(location);
   const { db } = connection;
   await migrateTables(connection, await migrationsBefore(t, '0008_own_account'));
   await db.execute(sql`insert into users (email, status, password, first_name, last_name) values
@@ -34,7 +33,7 @@ t.test(
   async (t) => {
     const { location, drop } = await createTestDatabase();
     t.teardown(drop);
-    const connection = await openDatabase(location);
+    const connection = await openUnmigrated(location);
     const { db } = connection;
     await migrateTables(connection, await migrationsBefore(t, '0020_unclaimed_users'));
     const events: Record<string, string[]> = {
