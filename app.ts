@@ -45,6 +45,7 @@ import { httpErrorsPlugin, respondToMalformedRequest } from './plugins/server/ht
 import { createLazyCompilers } from './plugins/server/lazy-compilers.js';
 import { createRequestIdGenerator, loggerOptions, loggingPlugin, outagesPlugin } from './plugins/server/logging.js';
 import { metricsPlugin } from './plugins/server/metrics/index.js';
+import { protocolPlugin } from './plugins/server/protocol.js';
 import { rateLimitsPlugin } from './plugins/server/rate-limits/index.js';
 import { referencePlugin } from './plugins/server/reference.js';
 import { parseQueryString, requestParsingPlugin, unknownRoutesPlugin } from './plugins/server/request-parsing.js';
@@ -129,6 +130,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
 
   try {
     await app.register(configPlugin, { config });
+    await app.register(protocolPlugin);
     await app.register(clockPlugin, { clock: overrides.clock ?? systemClock });
     await app.register(clientPlugin);
     await app.register(currentRequestPlugin);

@@ -9,8 +9,7 @@ import { wellKnownRoutes } from './auth/well-known.js';
 import { invitesRoutes } from './invites/index.js';
 import { mailboxRoutes } from './mail/mailbox.js';
 import { mailsRoutes } from './mail/mails.js';
-import { home } from './pages/home.js';
-import { accountRoutes } from './pages/index.js';
+import { pagesRoutes } from './pages/index.js';
 import { passkeysRoutes } from './passkeys/index.js';
 import { identitiesRoutes, providersRoutes } from './providers/index.js';
 import { registrationRoutes } from './registration/index.js';
@@ -23,7 +22,6 @@ import { ownAccountRoutes } from './users/own-account.js';
 
 /** Registers all routes. */
 export async function routes(app: App): Promise<void> {
-  home(app);
   await app.register(authRoutes, { prefix: '/auth' });
   await app.register(providersRoutes, { prefix: '/auth' });
   await app.register(identitiesRoutes, { prefix: '/users' });
@@ -42,7 +40,7 @@ export async function routes(app: App): Promise<void> {
   await app.register(activityRoutes, { prefix: '/activity' });
   await app.register(serverRoutes, { prefix: '/server' });
   await app.register(wellKnownRoutes, { prefix: '/.well-known' });
-  await app.register(accountRoutes, { prefix: '/account' });
+  await app.register(pagesRoutes);
   if (app.metrics) await app.register(metricsRoutes, { prefix: '/metrics' });
   if (app.mail.hasMailbox) await app.register(mailboxRoutes, { prefix: '/mailbox' });
 }

@@ -28,8 +28,8 @@ function accessOf({ access = 'open', needs }: Operation['config']): [caller: str
 
 function rowOf([name, { method, url, config }]: [string, Operation]): string {
   const [caller, right] = accessOf(config);
-  const { requiresFresh, requiresSession, beforeTfa, rateClass, recordedAs } = config;
-  const session = requiresFresh ? 'fresh session' : requiresSession ? 'session' : '';
+  const { requiresFresh, credentials = [], beforeTfa, rateClass, recordedAs } = config;
+  const session = requiresFresh ? 'fresh session' : credentials.join(' or ');
   const cells = [
     code(name),
     code(`${method} ${url.replaceAll(/:(\w+)/g, '{$1}').replace(/(.)\/$/, '$1')}`),

@@ -5,6 +5,9 @@ import { plainFields } from '../../db/query-language/fields.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Need, RouteAccess } from '../../schemas/needs.js';
 import type { Caller, Principal } from '../server/caller.js';
+import { type AcceptedKinds, acceptedByDefault, requireKind } from '../server/credential.js';
+import { createSessionResolver } from './credentials/session.js';
+import { createStaticTokenResolver } from './credentials/static-token.js';
 import { createMonitoring, type MonitoringCaller } from './monitoring.js';
 import { meetsNeed } from './needs.js';
 import { type Access, createAccess } from './service.js';
@@ -29,6 +32,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     access?: RouteAccess;
+    /** The kinds of credentials that the operation accepts. Callers with another one get FORBIDDEN. Default: `acceptedByDefault`. */
+    credentials?: AcceptedKinds;
     /** Callers who do not meet this need are rejected before the service evaluates their body and query. */
     needs?: Need;
     /** Whether users who must still set up or prove a second factor can call the route. */
@@ -47,7 +52,13 @@ declare module 'fastify' {
 export const accessPlugin = plugin(
   async (app) => {
     const { config, db, clock, accessTokens, stepUp, ownPassword, signInMethods, lastAccess } = app;
-    const access = createAccess({ db, clock, accessTokens, gracePeriod: config.SESSION_REFRESH_GRACE_PERIOD });
+    const access = createAccess({
+      db,
+      resolvers: [
+        createSessionResolver({ db, accessTokens, clock, gracePeriod: config.SESSION_REFRESH_GRACE_PERIOD }),
+        createStaticTokenResolver({ db }),
+      ],
+    });
     app.decorate('access', access);
     app.decorateRequest('principal', null);
     app.decorateRequest('isAdmitted', false);
@@ -69,14 +80,14 @@ export const accessPlugin = plugin(
       const rule = request.routeOptions.config.access ?? 'authenticated';
       if (rule === 'open') return;
       const { evaluatesSessionCookie, isForMonitoring } = request.routeOptions.config;
-      const credential = credentialOf(request, evaluatesSessionCookie ? undefined : config.SESSION_COOKIE_NAME);
-      if (credential) {
+      const presented = presentedIn(request, evaluatesSessionCookie ? undefined : config.SESSION_COOKIE_NAME);
+      if (presented) {
         try {
-          const { tokens } = credential;
+          const { tokens } = presented;
           if (isForMonitoring) Object.assign(request, await monitoring.identify(tokens, request.client));
           else request.principal = await access.authenticate(tokens, request.client, ownFields(request));
         } catch (error) {
-          const isCookie = credential.isCookie && error instanceof ApiError && error.status < 500;
+          const isCookie = presented.isCookie && error instanceof ApiError && error.status < 500;
           // An expired cookie is not cleared, because the browser removes it.
           const isDead = isCookie && (error.code === 'INVALID_CREDENTIALS' || error.code === 'INVALID_TOKEN');
           if (isDead && !error.keepsCookie) reply.clearSessionCookie();
@@ -93,10 +104,15 @@ export const accessPlugin = plugin(
         });
       }
       if (rule === 'permission') request.caller = principal ?? (await access.anonymous(request.client));
-      const { needs, requiresSession, requiresFresh, refusesManagedUsers } = request.routeOptions.config;
+      const {
+        needs,
+        credentials = acceptedByDefault,
+        requiresFresh,
+        refusesManagedUsers,
+      } = request.routeOptions.config;
       const caller = principal ?? request.caller;
       if (needs !== undefined && !(caller && meetsNeed(caller, needs))) throw new ApiError('FORBIDDEN');
-      if (requiresSession) stepUp.requireSession(request.currentUser);
+      if (principal) requireKind(principal, credentials);
       if (refusesManagedUsers) signInMethods.requireUnmanaged(await ownPassword.read(request.currentUser));
       if (requiresFresh) await stepUp.requireFresh(request.currentUser);
     });
@@ -127,19 +143,19 @@ function ownFields({ routeOptions, query }: FastifyRequest): readonly string[] |
   return routeOptions.config.readsOwnRow && meta === undefined ? plainFields(fields, collections.users) : undefined;
 }
 
-interface Credential {
+interface Presented {
   /** One token, or several if the request has several session cookies. */
   tokens: readonly string[];
   isCookie: boolean;
 }
 
 /**
- * The credential of a request: a token in the query or in the header, but not in both. The session cookie is used only if there is
+ * What a request presents: a token in the query or in the header, but not in both. The session cookie is used only if there is
  * no token.
  * @param sessionCookie name of the session cookie; undefined: the cookie is not a credential for this route
  * @throws {ApiError} INVALID_PAYLOAD
  */
-function credentialOf(request: FastifyRequest, sessionCookie: string | undefined): Credential | undefined {
+function presentedIn(request: FastifyRequest, sessionCookie: string | undefined): Presented | undefined {
   const query = (request.query as { access_token?: unknown }).access_token;
   if (query !== undefined && typeof query !== 'string') {
     throw new ApiError('INVALID_PAYLOAD', { reason: 'access_token must be a single string' });

@@ -1,21 +1,12 @@
 import type { Executor } from '../../db/client.js';
-import {
-  findPrincipalBySession,
-  findPrincipalByTokenHash,
-  findPublicPolicies,
-  type PrincipalRecord,
-  type SessionPrincipalRecord,
-} from '../../db/queries/access/principals.js';
+import { findPublicPolicies } from '../../db/queries/access/principals.js';
 import { ApiError } from '../../schemas/errors.js';
-import { tokenStatusOf } from '../auth/sessions/standing.js';
-import { type Clock, clockOffset } from '../platform/clock.js';
 import { type Caller, type Client, type Principal, type Rights, rightsOf } from '../server/caller.js';
-import type { AccessTokens } from '../tokens/access-tokens.js';
-import { hashToken } from '../tokens/refresh-tokens.js';
+import type { CredentialResolver, Lookup, PresentedIn } from './credentials/resolver.js';
 
 export interface Access {
   /**
-   * Identifies the caller by an access token or a static token. If there are several tokens, one valid token is enough.
+   * Identifies the caller by the token of a credential. If there are several tokens, one valid token is enough.
    * @param ownFields fields of the caller's own row to read in the same query
    * @throws {ApiError} INVALID_TOKEN, TOKEN_EXPIRED, INVALID_CREDENTIALS
    */
@@ -27,41 +18,24 @@ export interface Access {
 /** Maximum number of tokens of one request that are looked up in the database. */
 const maxCandidates = 4;
 
-type Found = PrincipalRecord & Partial<Pick<SessionPrincipalRecord, 'session'>>;
+/** @param deps.resolvers one for each kind of credential. If a request has several tokens, those of the first kinds are tried first. */
+export function createAccess(deps: { db: Executor; resolvers: readonly CredentialResolver[] }): Access {
+  const { db, resolvers } = deps;
 
-export function createAccess(deps: {
-  db: Executor;
-  accessTokens: AccessTokens;
-  clock: Clock;
-  gracePeriod: number;
-}): Access {
-  const { db, accessTokens, clock, gracePeriod } = deps;
-
-  /**
-   * The user and session behind a token.
-   * @throws {ApiError} INVALID_CREDENTIALS when the session has ended or expired, or when the token is a session cookie that
-   * was replaced; INVALID_TOKEN, TOKEN_EXPIRED
-   */
-  const find = async (token: string, arrived: number, ownFields?: readonly string[]): Promise<Found | undefined> => {
-    const claims = await accessTokens.verify(token);
-    if (!claims) return findPrincipalByTokenHash(db, hashToken(token), ownFields);
-    const found = await findPrincipalBySession(db, claims.session, ownFields);
-    if (found?.id !== claims.id || found.session.expires_at <= clock().getTime()) return undefined;
-    if (claims.generation === undefined) return found;
-    const waited = performance.now() - arrived;
-    const standing = tokenStatusOf(claims.generation, found.session, {
-      waited,
-      shift: clockOffset(clock),
-      gracePeriod,
-    });
-    if (standing === 'older') throw new ApiError('INVALID_CREDENTIALS').keepingCookie();
-    return standing === 'current' || standing === 'replaced' ? found : undefined;
+  const recognize = async (token: string): Promise<{ rank: number; lookUp: Lookup } | undefined> => {
+    for (const [rank, resolver] of resolvers.entries()) {
+      const lookUp = await resolver.recognize(token);
+      if (lookUp) return { rank, lookUp };
+    }
+    return undefined;
   };
 
-  const authenticate = async (token: string, client: Client, ownFields?: readonly string[]): Promise<Principal> => {
-    const found = await find(token, performance.now(), ownFields);
-    if (found?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
-    const rights = rightsOf(found, client.ip);
+  const identify = async (lookUp: Lookup, client: Client, presented: PresentedIn): Promise<Principal> => {
+    const holder = await lookUp(presented);
+    if (holder?.user.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
+    const { user, credential } = holder;
+    const { ownFields } = presented;
+    const rights = rightsOf(user, client.ip);
     const { admin, app, mustSetUpTfa, requiresTfa, satisfiesTfa, policies } = rights;
     // This runs for every request. The properties are listed one by one, because with a spread they would use three kilobytes.
     return {
@@ -71,45 +45,40 @@ export function createAccess(deps: {
       requiresTfa,
       satisfiesTfa,
       policies,
-      userId: found.id,
-      role: found.role,
-      roles: found.roles,
-      sessionId: found.session?.id ?? null,
-      authenticatedAt: found.session?.authenticated_at ?? null,
+      userId: user.id,
+      role: user.role,
+      roles: user.roles,
+      credential,
       client,
-      lastAccess: found.last_access,
-      ownRow: ownFields && seesOwnRow(rights, ownFields) ? found.own : undefined,
-      sessionLastUsed: found.session?.last_used_at ?? null,
+      lastAccess: user.last_access,
+      ownRow: ownFields && seesOwnRow(rights, ownFields) ? user.own : undefined,
     };
-  };
-
-  /** The tokens that may be valid, with signed ones first: an attacker cannot forge signed tokens to displace the valid one. */
-  const candidatesAmong = async (tokens: readonly string[], onFailure: (error: ApiError) => void) => {
-    const signed: string[] = [];
-    const others: string[] = [];
-    for (const token of tokens) {
-      try {
-        ((await accessTokens.verify(token)) ? signed : others).push(token);
-      } catch (error) {
-        if (!(error instanceof ApiError) || error.status >= 500) throw error;
-        onFailure(error);
-      }
-    }
-    return [...signed, ...others].slice(0, maxCandidates);
   };
 
   return {
     authenticate: async (tokens, client, ownFields) => {
-      const [token, ...more] = tokens;
-      if (token !== undefined && more.length === 0) return authenticate(token, client, ownFields);
+      const presented = { arrived: performance.now(), ownFields };
       const failures: ApiError[] = [];
-      for (const candidate of await candidatesAmong(tokens, (error) => failures.push(error))) {
+      /** @returns undefined if the attempt has failed */
+      const attempt = async <Result>(step: Promise<Result>): Promise<Result | undefined> => {
         try {
-          return await authenticate(candidate, client, ownFields);
+          return await step;
         } catch (error) {
           if (!(error instanceof ApiError) || error.status >= 500) throw error;
           failures.push(error);
+          return undefined;
         }
+      };
+      const candidates = [];
+      for (const token of tokens) {
+        const candidate = await attempt(recognize(token));
+        if (candidate) candidates.push(candidate);
+      }
+      // Signed tokens come first: an attacker cannot forge them to displace the valid one.
+      candidates.sort((one, other) => one.rank - other.rank);
+      for (const { lookUp } of candidates.slice(0, maxCandidates)) {
+        const principal = await attempt(identify(lookUp, client, presented));
+        if (principal) return principal;
       }
       throw failures.find(({ keepsCookie }) => keepsCookie) ?? failures.at(-1) ?? new ApiError('INVALID_CREDENTIALS');
     },
@@ -118,7 +87,7 @@ export function createAccess(deps: {
       const policies = await findPublicPolicies(db);
       const rights = rightsOf({ has_tfa: true, policies }, client.ip);
       // An anonymous caller is never an administrator, whatever the public policy grants.
-      const anonymous = { userId: null, role: null, roles: [], sessionId: null, authenticatedAt: null };
+      const anonymous = { userId: null, role: null, roles: [], credential: null };
       return { ...rights, admin: false, ...anonymous, client };
     },
   };

@@ -2,6 +2,7 @@ import plugin from 'fastify-plugin';
 import { type SessionUse, type Use, writeUsesOfSessions, writeUsesOfUsers } from '../../db/queries/auth/last-used.js';
 import { createBatchWriter } from '../platform/batch-writer.js';
 import type { Principal } from '../server/caller.js';
+import { sessionOf } from '../server/credential.js';
 
 export interface LastAccess {
   /**
@@ -48,13 +49,15 @@ export const lastAccessPlugin = plugin(
       const now = clock();
       users.add(userId, { now, before: new Date(now.getTime() - interval) });
     };
-    const recordRequest = ({ userId, lastAccess, sessionId, sessionLastUsed, client }: Principal) => {
+    const recordRequest = (caller: Principal) => {
+      const { userId, lastAccess, client } = caller;
+      const session = sessionOf(caller);
       const now = clock();
       const aMinuteAgo = now.getTime() - minute;
       if (lastAccess === null || lastAccess <= aMinuteAgo) touch(userId, minute);
-      if (sessionId && sessionLastUsed && sessionLastUsed < aMinuteAgo) {
+      if (session && session.lastUsed < aMinuteAgo) {
         const { ip, userAgent } = client;
-        sessions.add(sessionId, { now, before: new Date(aMinuteAgo), ip, userAgent });
+        sessions.add(session.id, { now, before: new Date(aMinuteAgo), ip, userAgent });
       }
     };
     app.decorate('lastAccess', { touch, recordRequest });

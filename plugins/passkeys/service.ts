@@ -28,6 +28,7 @@ import type { StepUp } from '../auth/step-up/service.js';
 import type { WebAuthn } from '../auth/webauthn/service.js';
 import type { Clock } from '../platform/clock.js';
 import { deviceOf, type Principal } from '../server/caller.js';
+import { sessionIdOf } from '../server/credential.js';
 
 /** Lets users manage their passkeys, and administrators those of other users. */
 export interface Passkeys {
@@ -99,7 +100,7 @@ export function createPasskeys(deps: {
         reason: `This passkey is the only way to log in to the account. ${remedy}`,
       });
     }
-    await deleteSessionsOf(tx, [user], caller.userId === user ? caller.sessionId : null);
+    await deleteSessionsOf(tx, [user], caller.userId === user ? sessionIdOf(caller) : null);
     const item = id.toLowerCase();
     await activity.record(tx, caller, [
       { action: 'passkey_remove', collection: 'passkeys', item, aside: { owner: user } },

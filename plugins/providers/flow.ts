@@ -6,6 +6,7 @@ import { ApiError, routeNotFound, unavailable } from '../../schemas/errors.js';
 import type { SessionMode, SessionTokens } from '../../schemas/sessions.js';
 import { basePathOf } from '../platform/urls.js';
 import type { Principal } from '../server/caller.js';
+import { sessionOf } from '../server/credential.js';
 import { toApiError } from '../server/errors.js';
 import type { Accounts, LoginOutcome } from './accounts.js';
 import { type Attempt, type Attempts, attemptTimeoutMs, challengeOf, type LoginRouteGroup } from './attempts.js';
@@ -187,12 +188,13 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
       }
     },
 
-    beginLink: async (request, reply, { userId: user, sessionId: session }, redirect) => {
+    beginLink: async (request, reply, caller, redirect) => {
       const entry = entryOf(request);
-      if (session === null) throw new ApiError('FORBIDDEN');
+      const session = sessionOf(caller)?.id;
+      if (session === undefined) throw new ApiError('FORBIDDEN');
       const to = redirectOf(entry, redirect);
       try {
-        return await start(reply, entry, { form: 'login', redirect: to, link: { user, session } });
+        return await start(reply, entry, { form: 'login', redirect: to, link: { user: caller.userId, session } });
       } catch (thrown) {
         logFailure(request, entry.provider.config.key, thrown);
         throw thrown;

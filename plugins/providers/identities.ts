@@ -14,6 +14,7 @@ import type { Activity } from '../activity/service.js';
 import type { SignInMethods } from '../auth/sign-in-methods.js';
 import type { StepUp } from '../auth/step-up/service.js';
 import type { Principal } from '../server/caller.js';
+import { sessionIdOf } from '../server/credential.js';
 
 export interface Identities {
   /** The caller's accounts at providers, the primary one first. */
@@ -60,7 +61,7 @@ export function createIdentities(deps: {
         }
         await deleteIdentity(tx, unlinked.id);
         if (unlinked.primary) await setPrimaryIdentity(tx, caller.userId, next);
-        await deleteSessionsOf(tx, [caller.userId], caller.sessionId);
+        await deleteSessionsOf(tx, [caller.userId], sessionIdOf(caller));
         const aside = { provider: unlinked.provider };
         await activity.record(tx, caller, [
           { action: 'identity_unlink', collection: 'identities', item: unlinked.id, aside },

@@ -7,6 +7,7 @@ import type { PolicyRecord, PrincipalRecord } from '../../db/queries/access/prin
 import type { Item } from '../../db/queries/items/items.js';
 import { storedEmail } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
+import type { Credential } from './credential.js';
 import { bareAddress } from './trusted-proxies.js';
 
 // Who makes a request: the client and, if the request has a valid credential, the user and their rights.
@@ -57,22 +58,19 @@ export interface Caller extends Rights {
   userId: string | null;
   role: string | null;
   roles: readonly string[];
-  /** The session of the token; null without one. */
-  sessionId: string | null;
-  /** When the user last proved their identity in that session, in milliseconds since 1970; null without one. */
-  authenticatedAt: number | null;
+  /** What the caller has authenticated with; null for an anonymous caller. */
+  credential: Credential | null;
   client: Client;
 }
 
 /** An authenticated caller. */
 export interface Principal extends Caller {
   userId: string;
+  credential: Credential;
   /** Milliseconds since 1970. */
   lastAccess: number | null;
   /** The user's own row, if the route requested it and the caller may read all of it. */
   ownRow: Item | undefined;
-  /** The last recorded use of the session, in milliseconds since 1970; null without a session. */
-  sessionLastUsed: number | null;
 }
 
 declare module 'fastify' {

@@ -1,6 +1,15 @@
-import cors from '@fastify/cors';
+import cors, { type FastifyCorsOptions } from '@fastify/cors';
 import plugin from 'fastify-plugin';
-import { routeNotFound } from '../../schemas/errors.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Options that differ from those of the API. To use them for all routes of a scope, pass them to `setProtocol`. */
+    cors?: Pick<
+      FastifyCorsOptions,
+      'origin' | 'credentials' | 'methods' | 'allowedHeaders' | 'exposedHeaders' | 'maxAge'
+    >;
+  }
+}
 
 /**
  * Allows pages of the origins in CORS_ORIGIN to call the API from a browser and read the responses, with or without cookies.
@@ -9,14 +18,15 @@ import { routeNotFound } from '../../schemas/errors.js';
 export const corsPlugin = plugin(
   async (app) => {
     const { CORS_ENABLED, CORS_ORIGIN } = app.config;
-    if (!CORS_ENABLED) return;
-    // @fastify/cors would respond to other OPTIONS requests in its own format.
-    app.addHook('onRequest', async (request) => {
+    // @fastify/cors handles all OPTIONS requests. Those that are not for it go to no route, as if it were not there.
+    app.addHook('onRequest', (request, reply, next) => {
       const { origin, 'access-control-request-method': method } = request.headers;
-      if (request.method === 'OPTIONS' && !(origin && method)) throw routeNotFound(request);
+      const isAllowed = CORS_ENABLED || request.routeOptions.config.cors !== undefined;
+      if (request.method !== 'OPTIONS' || request.is404 || (isAllowed && origin && method)) return next();
+      reply.callNotFound();
     });
     await app.register(cors, {
-      origin: [...CORS_ORIGIN],
+      origin: CORS_ENABLED && [...CORS_ORIGIN],
       credentials: true,
       methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'SEARCH'],
       allowedHeaders: ['authorization', 'content-type', 'x-request-id'],
@@ -24,5 +34,5 @@ export const corsPlugin = plugin(
       maxAge: 600,
     });
   },
-  { name: 'cors', dependencies: ['config', 'errors'] },
+  { name: 'cors', dependencies: ['config', 'errors', 'protocol'] },
 );

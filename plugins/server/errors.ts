@@ -35,9 +35,21 @@ const reasons: Record<string, string> = {
   ECONNRESET: 'The body is incomplete.',
 };
 
-/** Sends an error response. It bypasses the response schemas, because `ApiError` already guarantees its shape. */
+/** What the clients of a scope expect in an error response (`protocol.ts`). The other headers are the same everywhere. */
+export type ErrorFormat = (
+  error: ApiError,
+  request: FastifyRequest,
+) => { status: number; body: object; headers?: Record<string, string> };
+
+/** The errors of the JSON API. */
+export const formatError: ErrorFormat = (error, request) => ({
+  status: error.status,
+  body: { errors: [withMediaType(error, request).toEntry()] },
+});
+
+/** Sends an error response. It bypasses the response schemas, because the format of the scope guarantees its shape. */
 function render(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
-  const error = withMediaType(toApiError(thrown), request);
+  const error = toApiError(thrown);
   const { outage } = error;
   if (outage) request.server.outages.note(request, outage, thrown);
   else if (error.status >= 500) request.log.error({ err: thrown }, error.message);
@@ -48,11 +60,13 @@ function render(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter);
   // RFC 6585, 4. Set here, because the rate limit applies before the hooks that set headers.
   if (error.status === 429) reply.header('cache-control', 'no-store');
+  const { status, headers = {}, body } = request.server.protocol.formatError(error, request);
   return reply
-    .code(error.status)
+    .code(status)
+    .headers(headers)
     .type('application/json; charset=utf-8')
     .serializer(JSON.stringify)
-    .send({ errors: [error.toEntry()] });
+    .send(body);
 }
 
 function retryAfterOf({ status, retryAfter }: ApiError, { routeOptions }: FastifyRequest): number | undefined {
@@ -87,5 +101,5 @@ export const errorsPlugin = plugin(
       throw routeNotFound(request);
     });
   },
-  { name: 'errors' },
+  { name: 'errors', dependencies: ['protocol'] },
 );

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import plugin from 'fastify-plugin';
-import { readStaticFile, type StaticFile } from './static-files.js';
+import { compressedFile, readStaticFile, type StaticFile } from './static-files.js';
 
 /** The files in `dist/pages/reference` that the page loads, with their media types (`scripts/build.mjs`). */
 const files = {
@@ -31,9 +31,10 @@ const contentSecurityPolicy = (nonce: string) =>
     "style-src-attr 'unsafe-inline'",
   ].join(';');
 
-/** The page at `/docs` to read the API reference and try out the API. */
+/** The page at `/docs` to read the API reference and try out the API, and the OpenAPI document that it shows. */
 export const referencePlugin = plugin(
   async (app) => {
+    app.setProtocol({ isApi: false, config: { access: 'open', rateClass: 'reference' } });
     const { basePath: base } = app;
     const read = createFileReader();
     const urlOf = (file: FileName) => `${base}/docs/${file}?v=${read(file).version}`;
@@ -54,8 +55,7 @@ export const referencePlugin = plugin(
   </body>
 </html>
 `;
-    const options = { schema: { hide: true }, config: { rateClass: 'reference' } } as const;
-    app.get('/docs', options, async (_request, reply) => {
+    app.get('/docs', async (_request, reply) => {
       const nonce = randomBytes(16).toString('base64');
       return reply
         .type('text/html; charset=utf-8')
@@ -63,10 +63,22 @@ export const referencePlugin = plugin(
         .send(page(nonce));
     });
     for (const file of Object.keys(files) as FileName[]) {
-      app.get(`/docs/${file}`, options, async (_request, reply) => reply.sendStaticFile(read(file)));
+      app.get(`/docs/${file}`, async (_request, reply) => reply.sendStaticFile(read(file)));
+    }
+    const documents = {
+      '/openapi.json': () => compressedFile(JSON.stringify(app.swagger()), 'application/json; charset=utf-8'),
+      '/openapi.yaml': () => compressedFile(app.swagger({ yaml: true }), 'application/yaml; charset=utf-8'),
+    };
+    for (const [url, write] of Object.entries(documents)) {
+      // Written on first use, because the routes are complete only after the start.
+      let written: Promise<StaticFile> | undefined;
+      app.get(url, async (_request, reply) => {
+        written ??= write();
+        return reply.sendStaticFile(await written);
+      });
     }
   },
-  { name: 'reference', dependencies: ['config', 'route-rules', 'static-files'] },
+  { name: 'reference', dependencies: ['config', 'protocol', 'static-files', 'swagger'], encapsulate: true },
 );
 
 /** Reads each file when it is first requested, because most instances never send the largest one. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import qs from 'qs';
 import { ApiError, routeNotFound } from '../../schemas/errors.js';
@@ -8,7 +8,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The path of the URL, without the query. */
     path: string;
-    /** A body was sent but not read, because its Content-Type is missing or is not JSON. */
+    /** A body was sent but not read, because its Content-Type is missing or not accepted. */
     hasIgnoredBody: boolean;
   }
 }
@@ -68,10 +68,7 @@ const formType = 'application/x-www-form-urlencoded';
 /** Levels. Deeper than any valid payload, but not deep enough to overflow the stack of a recursive function. */
 const maxDepth = 64;
 
-/**
- * Rejects requests with ambiguous framing, and parses bodies as JSON. An empty body is treated as `{}`. A body of any other type is
- * ignored and also treated as `{}`, so only routes that require a field reject it. Callbacks of providers also accept forms.
- */
+/** Rejects requests with ambiguous framing. A missing body is treated as `{}`. */
 export const requestParsingPlugin = plugin(
   async (app) => {
     // The app is created with `requireHostHeader: false`, because Node's own response is not in the format of the API.
@@ -86,10 +83,23 @@ export const requestParsingPlugin = plugin(
       },
     });
 
+    app.decorateRequest('hasIgnoredBody', false);
+    app.addHook('preValidation', async (request) => {
+      request.body ??= {};
+    });
+  },
+  { name: 'request-parsing' },
+);
+
+/** A type of body that a scope can accept (`protocol.ts`). */
+export type BodyType = 'json' | 'form';
+
+/** Parses bodies of these types. Others are ignored and treated as `{}`, so only routes that require a field reject them. */
+export function parseBodies(app: FastifyInstance, types: readonly BodyType[]): void {
+  app.removeAllContentTypeParsers();
+  if (types.includes('json')) {
     // Refuses `__proto__` and `constructor.prototype` keys.
     const parseJson = app.getDefaultJsonParser('error', 'error');
-    app.removeAllContentTypeParsers();
-
     app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
       if (body.length === 0) return done(null, {});
       let parsed: { error: Error | null; value?: unknown } | undefined;
@@ -101,23 +111,17 @@ export const requestParsingPlugin = plugin(
       if (fault !== undefined) return done(refuse(fault));
       done(null, parsed.value);
     });
-    app.addContentTypeParser(formType, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-      const acceptsForms = request.routeOptions.config?.acceptsFormsOfOtherSites !== undefined;
-      request.hasIgnoredBody = !acceptsForms && body.length > 0;
-      done(null, acceptsForms ? parseQueryString(decode(body)) : {});
-    });
-    app.decorateRequest('hasIgnoredBody', false);
-    app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
-      request.hasIgnoredBody = body.length > 0;
-      done(null, {});
-    });
-
-    app.addHook('preValidation', async (request) => {
-      request.body ??= {};
-    });
-  },
-  { name: 'request-parsing' },
-);
+  }
+  if (types.includes('form')) {
+    app.addContentTypeParser(formType, { parseAs: 'buffer' }, (_request, body: Buffer, done) =>
+      done(null, parseQueryString(decode(body))),
+    );
+  }
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+    request.hasIgnoredBody = body.length > 0;
+    done(null, {});
+  });
+}
 
 /** Rejects requests for unknown routes before their body is read. */
 export const unknownRoutesPlugin = plugin(

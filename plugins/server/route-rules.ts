@@ -1,8 +1,8 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
 import { ApiError, type ErrorCode, withErrors } from '../../schemas/errors.js';
-import type { RouteAccess } from '../../schemas/needs.js';
 import { securityOf } from '../../schemas/security.js';
+import { acceptedByDefault, type CredentialKind, credentialNames, refusedAmong } from './credential.js';
 
 /** An operation of the API, with what its route declares. */
 export interface Operation {
@@ -24,43 +24,30 @@ declare module 'fastify' {
   }
 }
 
-/** The only paths for routes that are not part of the API, and the access to them. */
-const hiddenPaths: readonly [place: RegExp, access: RouteAccess][] = [
-  [/^\/(docs(\/|$)|openapi\.(json|yaml)$)/, 'open'],
-  // Pages for users. They authenticate the user themselves.
-  [/^\/account(\/|$)/, 'open'],
-  [/^\/\.well-known\/change-password$/, 'open'],
-  [/^\/$/, 'open'],
-  [/^\/mailbox(\/|$)/, 'anonymous'],
-  // Protected by its own token, which is not a credential of any user.
-  [/^\/metrics(\/|$)/, 'open'],
-];
+const kinds = Object.keys(credentialNames) as CredentialKind[];
 
 /**
  * Checks at boot that every route follows the project's rules. A route of the API must have an operation ID and declared responses,
- * and its config must say who may call it; the OpenAPI document takes the accepted credentials from there. Any other route must be at
- * one of the hidden paths. An operation that changes something must also declare its action in the audit log, or why it has none.
+ * and its config must say who may call it; the OpenAPI document takes the accepted credentials from there. Any other route must be in
+ * a scope that is not part of the API (`protocol.ts`). An operation that changes something must also declare its action in the audit
+ * log, or why it has none.
  */
 export const routeRulesPlugin = plugin(
   async (app) => {
     const operations = new Map<string, Operation>();
     app.decorate('operations', operations);
 
-    app.addHook('onRoute', (route) => {
+    app.addHook('onRoute', function (route) {
+      if (!this.protocol.isApi) return;
       const { schema } = route;
-      const [, hidden] = hiddenPaths.find(([place]) => schema?.hide && place.test(route.url)) ?? [];
-      if (hidden) {
-        route.config = { ...route.config, access: hidden };
-        return;
-      }
       const request = `${route.method} ${route.url}`;
       const operation = schema?.operationId;
       if (!operation) throw new Error(`${request} has no operationId.`);
       const what = `${request} (${operation})`;
       if (!schema?.response) throw new Error(`${what} declares no responses, so its handler could return anything.`);
       const config = route.config ?? {};
-      const { access, needs, beforeTfa, recordedAs, notRecorded, acceptsUnknownKeys, requiresSession, requiresFresh } =
-        config;
+      const { access, needs, beforeTfa, recordedAs, notRecorded, acceptsUnknownKeys, requiresFresh } = config;
+      const { credentials = requiresFresh ? (['session'] as const) : acceptedByDefault } = config;
       if (!access || access === 'open') throw new Error(`${what} does not declare who may call it (config.access).`);
       if (access === 'permission' && needs === undefined)
         throw new Error(`${what} does not declare what its callers need (config.needs).`);
@@ -80,16 +67,19 @@ export const routeRulesPlugin = plugin(
       }
       // Without public permissions, as in a new installation, callers who need a permission need a credential.
       schema.security ??= securityOf[access === 'permission' && needs !== 'nothing' ? 'authenticated' : access];
-      if ((requiresSession || requiresFresh) && access !== 'authenticated')
-        throw new Error(`${what} requires a session, but does not require a user (config.access).`);
+      const [unknown] = refusedAmong(credentials, kinds);
+      if (unknown !== undefined) throw new Error(`${what} accepts an unknown kind of credential: ${unknown}.`);
+      // Otherwise, callers could omit the credential.
+      if (refusedAmong(acceptedByDefault, credentials).length > 0 && access !== 'authenticated')
+        throw new Error(`${what} does not accept all credentials, but requires none (config.access).`);
       const implied: ErrorCode[] = [];
       // Also for public operations: a user who must set up two-factor authentication first may send their token along.
-      if (!beforeTfa || needs !== undefined || requiresSession || requiresFresh) implied.push('FORBIDDEN');
+      if (!beforeTfa || needs !== undefined || refusedAmong(kinds, credentials).length > 0) implied.push('FORBIDDEN');
       if (requiresFresh) implied.push('REAUTHENTICATION_REQUIRED');
       schema.response = withErrors(schema.response as Record<string, unknown>, implied);
     });
   },
-  { name: 'route-rules' },
+  { name: 'route-rules', dependencies: ['protocol'] },
 );
 
 interface BodySchema {

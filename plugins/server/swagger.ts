@@ -2,8 +2,8 @@ import swagger from '@fastify/swagger';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyContextConfig } from 'fastify';
 import plugin from 'fastify-plugin';
+import { acceptedByDefault, credentialNames, refusedAmong } from './credential.js';
 import { completeDocument } from './openapi/document.js';
-import { compressedFile, type StaticFile } from './static-files.js';
 
 const tags = [
   { name: 'Authentication', description: 'Log in, refresh tokens, and log out.' },
@@ -36,9 +36,9 @@ declare module 'fastify' {
 
 /** What a route requires of its callers, for its description. */
 function requirementsOf(config: FastifyContextConfig = {}): string[] {
-  const { access, needs, requiresSession, requiresFresh, refusesManagedUsers, isSelfService } = config;
+  const { access, needs, credentials, requiresFresh, refusesManagedUsers, isSelfService } = config;
   const forbidden = [
-    ...(requiresSession ? ['if you use a static token'] : []),
+    ...refusedAmong(acceptedByDefault, credentials).map((kind) => `if you use ${credentialNames[kind]}`),
     ...(isSelfService ? ['if the setting `self_service` is turned off and you are not an administrator'] : []),
     ...(refusesManagedUsers ? ['if a provider determines your role (`ROLE_MAPPING`)'] : []),
   ];
@@ -103,19 +103,6 @@ export const swaggerPlugin = plugin<{ version: string }>(
           typeof schema.$id === 'string' ? schema.$id : `Schema${index}`,
       },
     });
-    const options = { schema: { hide: true }, config: { rateClass: 'reference' } } as const;
-    const documents = {
-      '/openapi.json': () => compressedFile(JSON.stringify(app.swagger()), 'application/json; charset=utf-8'),
-      '/openapi.yaml': () => compressedFile(app.swagger({ yaml: true }), 'application/yaml; charset=utf-8'),
-    };
-    for (const [url, write] of Object.entries(documents)) {
-      // Written on first use, because the routes are complete only after the start.
-      let written: Promise<StaticFile> | undefined;
-      app.get(url, options, async (_request, reply) => {
-        written ??= write();
-        return reply.sendStaticFile(await written);
-      });
-    }
   },
-  { name: 'swagger', dependencies: ['config', 'route-rules', 'static-files'] },
+  { name: 'swagger', dependencies: ['config', 'route-rules'] },
 );

@@ -19,6 +19,7 @@ import type { StepUp } from '../auth/step-up/service.js';
 import type { Clock } from '../platform/clock.js';
 import type { SecretBox } from '../platform/encryption.js';
 import type { Principal } from '../server/caller.js';
+import { sessionIdOf } from '../server/credential.js';
 
 export interface TwoFactor {
   /**
@@ -98,7 +99,7 @@ export function createTwoFactor(deps: {
         await stepUp.requireStillProved(tx, caller);
         if (!(await writeTfaSecret(tx, user.id, box.seal(secret, user.id), step))) throw alreadyOn();
         await deleteRecoveryCodes(tx, user.id);
-        await deleteSessionsOf(tx, [user.id], caller.sessionId);
+        await deleteSessionsOf(tx, [user.id], sessionIdOf(caller));
         await record(tx, caller, 'tfa_enable', user.id);
       });
     },
@@ -114,7 +115,7 @@ export function createTwoFactor(deps: {
         });
         await stepUp.requireStillProved(tx, caller);
         await removeTfa(tx, user.id);
-        await deleteSessionsOf(tx, [user.id], caller.sessionId);
+        await deleteSessionsOf(tx, [user.id], sessionIdOf(caller));
       });
     },
 

@@ -28,9 +28,11 @@ const isAccessToken = TypeCompiler.Compile(AccessTokenClaims);
 /**
  * Access tokens are JWTs (RFC 7519, RFC 8725). Tokens with a `kid` are signed with that key pair. Tokens without one are signed
  * with the key derived from SECRET (HS256). No other part of a token affects how it is verified.
+ * @param signing.issuer a JWT with another issuer is not treated as a JWT
+ * @param signing.audience undefined: tokens name no audience
  */
 export function createAccessTokens(
-  signing: Signing & { issuer: string; keys: Pick<SigningKeys, 'signer' | 'find'>; audience?: string | undefined },
+  signing: Signing & { keys: Pick<SigningKeys, 'signer' | 'find'>; issuer: string; audience?: string | undefined },
 ): AccessTokens {
   const { jwt, keys, clock, issuer, audience } = signing;
   const ownVerifiers = verifiersOf(signing);

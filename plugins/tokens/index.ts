@@ -2,7 +2,6 @@ import plugin from 'fastify-plugin';
 import { keysFor } from '../platform/key-derivation.js';
 import { type AccessTokens, createAccessTokens } from './access-tokens.js';
 import { createEmailCodes, type EmailCodes } from './email-codes.js';
-import { issuer } from './jwt.js';
 import { createKnownBrowsers, type KnownBrowsers } from './known-browsers.js';
 import { createLinkTokens, type LinkTokens } from './link-tokens.js';
 import { createRefreshTokens, type RefreshTokens } from './refresh-tokens.js';
@@ -26,10 +25,15 @@ export const tokensPlugin = plugin(
     const { config, clock, jwt, signingKeys } = app;
     const [, ...accessKeys] = keysFor(config, 'access-token');
     const [, ...linkKeys] = keysFor(config, 'link-token');
-    const signing = { jwt, previousKeys: accessKeys, clock, issuer };
+    const signing = { jwt, previousKeys: accessKeys, clock };
     app.decorate(
       'accessTokens',
-      createAccessTokens({ ...signing, keys: signingKeys, audience: config.ACCESS_TOKEN_AUDIENCE }),
+      createAccessTokens({
+        ...signing,
+        keys: signingKeys,
+        issuer: 'gatehouse',
+        audience: config.ACCESS_TOKEN_AUDIENCE,
+      }),
     );
     app.decorate('refreshTokens', createRefreshTokens(keysFor(config, 'refresh-token')));
     app.decorate('linkTokens', createLinkTokens({ jwt: jwt.links, previousKeys: linkKeys, clock }));

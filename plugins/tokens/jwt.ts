@@ -2,9 +2,6 @@ import jwt, { type FastifyJWTOptions } from '@fastify/jwt';
 import plugin from 'fastify-plugin';
 import { deriveKey, type KeyPurpose } from '../platform/key-derivation.js';
 
-/** The issuer of access tokens. A JWT with another issuer is not treated as a JWT. */
-export const issuer = 'gatehouse';
-
 /** The `typ` of an access token (RFC 9068, 2.1). No other kind of token is accepted as an access token. */
 export const accessTokenType = 'at+jwt';
 
@@ -19,8 +16,8 @@ declare module '@fastify/jwt' {
 }
 
 /**
- * `app.jwt`: signs and verifies with a single algorithm and a single key, derived from SECRET. Of the claims, the library checks only
- * the issuer. The modules in this folder check all others, and use the app's clock for the expiry.
+ * `app.jwt`: signs and verifies with a single algorithm and a single key, derived from SECRET. The library checks no claims. The modules
+ * in this folder do, and use the app's clock for the expiry.
  */
 export const jwtPlugin = plugin(
   async (app) => {
@@ -33,5 +30,5 @@ export const jwtPlugin = plugin(
 const optionsFor = (secret: string, purpose: KeyPurpose, typ: string): FastifyJWTOptions => ({
   secret: deriveKey(secret, purpose),
   sign: { algorithm: 'HS256', header: { alg: 'HS256', typ } },
-  verify: { algorithms: ['HS256'], allowedIss: issuer, checkTyp: typ, ignoreExpiration: true, cache: false },
+  verify: { algorithms: ['HS256'], checkTyp: typ, ignoreExpiration: true, cache: false },
 });

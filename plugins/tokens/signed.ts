@@ -12,7 +12,7 @@ export interface Signing {
   clock: Clock;
 }
 
-/** Verifies the signature, algorithm, type and (if it names one) issuer of a token with one key. @returns its claims @throws if the token is invalid */
+/** Verifies the signature, algorithm, and type of a token with one key. @returns its claims @throws if the token is invalid */
 export type Verifier = (token: string) => unknown;
 
 /** The verifiers for the key from SECRET and for the previous keys. */

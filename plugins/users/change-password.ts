@@ -12,6 +12,7 @@ import type { SignInMethods } from '../auth/sign-in-methods.js';
 import type { OwnPassword } from '../auth/step-up/own-password.js';
 import type { StepUp } from '../auth/step-up/service.js';
 import type { Principal } from '../server/caller.js';
+import { sessionIdOf } from '../server/credential.js';
 
 /**
  * Changes the caller's password and ends their other sessions. Users of a provider can then sign in with the password; their account at
@@ -54,7 +55,7 @@ export function createChangePassword(deps: {
       await writePassword(tx, userId, hash);
       // Otherwise the user could not sign in with the password.
       const left = await leaveProvider(tx, userId);
-      await deleteSessionsOf(tx, [userId], caller.sessionId);
+      await deleteSessionsOf(tx, [userId], sessionIdOf(caller));
       await activity.record(tx, caller, [
         { action: 'password_change', collection: 'users', item: userId, changed: ['password', ...left] },
       ]);

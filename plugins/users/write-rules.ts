@@ -22,6 +22,7 @@ import { invalidPayload, type SpecialFields } from '../items/payload.js';
 import type { Change, WriteRules } from '../items/write-engine.js';
 import type { Clock } from '../platform/clock.js';
 import type { Caller, Principal } from '../server/caller.js';
+import { sessionIdOf } from '../server/credential.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 import type { EmailChanges } from './email-changes/service.js';
 
@@ -365,6 +366,6 @@ async function endSessions(tx: Executor, caller: Caller, changes: readonly Chang
   await deleteSessionsOf(
     tx,
     renewed.flatMap(({ keys }) => keys.map(String)),
-    caller.sessionId,
+    sessionIdOf(caller),
   );
 }

@@ -9,7 +9,7 @@ export function reauthenticate(app: App): void {
     {
       config: {
         access: 'authenticated',
-        requiresSession: true,
+        credentials: ['session'],
         beforeTfa: true,
         recordedAs: ['reauthenticate', 'users'],
       },

@@ -13,10 +13,9 @@ const mailPolicy =
 /** The mailbox page embeds the email in a frame. Browsers do not render a sandboxed document with a Cross-Origin-Opener-Policy. */
 const inFrame = { xFrameOptions: { action: 'sameorigin' }, crossOriginOpenerPolicy: false } as const;
 
-const schema = { hide: true };
-
 /** The mailbox for development: HTML pages and, for tests, the same content as JSON. Not part of the API. */
 export async function mailboxRoutes(app: App): Promise<void> {
+  app.setProtocol({ isApi: false, config: { access: 'anonymous' } });
   const { access } = app.mailbox;
   const { PUBLIC_URL: publicUrl } = app.config;
   const cookie = {
@@ -52,7 +51,7 @@ export async function mailboxRoutes(app: App): Promise<void> {
     return reply.code(403).headers(page.headers).send(page.html);
   });
 
-  app.get('/', { schema }, async (request, reply) => {
+  app.get('/', async (request, reply) => {
     // The links on the page are relative, so that they work behind a proxy that adds a path prefix.
     if (/^[^?]*\/(\?|$)/.test(request.url)) return reply.redirect('../mailbox');
     const mails = await app.mailbox.list();
@@ -60,17 +59,15 @@ export async function mailboxRoutes(app: App): Promise<void> {
     return html(reply, pagePolicy, await app.mailbox.page(mails, undefined));
   });
 
-  app.get('/style.css', { schema }, async (_request, reply) =>
-    reply.type('text/css; charset=utf-8').send(app.mailbox.style),
-  );
+  app.get('/style.css', async (_request, reply) => reply.type('text/css; charset=utf-8').send(app.mailbox.style));
 
-  app.get<{ Params: { id: string } }>('/:id', { schema }, async (request, reply) => {
+  app.get<{ Params: { id: string } }>('/:id', async (request, reply) => {
     const mail = await found(app, request);
     if (!wantsHtml(request)) return { data: mail };
     return html(reply, pagePolicy, await app.mailbox.page(await app.mailbox.list(), mail));
   });
 
-  app.get<{ Params: { id: string } }>('/:id/html', { schema, config: { headers: inFrame } }, async (request, reply) => {
+  app.get<{ Params: { id: string } }>('/:id/html', { config: { headers: inFrame } }, async (request, reply) => {
     const mail = await found(app, request);
     return html(reply, mailPolicy, mail.html.replace('<head>', '<head><base target="_blank">'));
   });

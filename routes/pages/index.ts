@@ -1,11 +1,20 @@
 import type { App } from '../app.js';
 import { assetRoutes } from './assets.js';
+import { changePassword } from './change-password.js';
+import { home } from './home.js';
 import { linkActions } from './link-actions.js';
 import { pageRoutes } from './pages.js';
 import { signOut } from './sign-out.js';
 
-/** The account pages. They use the API but are not part of it. */
-export async function accountRoutes(app: App): Promise<void> {
+/** The pages for users. They use the API but are not part of it, and authenticate the user themselves. */
+export async function pagesRoutes(app: App): Promise<void> {
+  app.setProtocol({ isApi: false, config: { access: 'open' } });
+  home(app);
+  changePassword(app);
+  await app.register(accountRoutes, { prefix: '/account' });
+}
+
+async function accountRoutes(app: App): Promise<void> {
   pageRoutes(app);
   linkActions(app);
   signOut(app);

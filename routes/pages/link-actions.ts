@@ -15,7 +15,7 @@ export function linkActions(app: App): void {
   };
   const body = Type.Object({ token: Type.String({ minLength: 1 }) }, { additionalProperties: false });
   for (const [path, act] of Object.entries(actions)) {
-    app.post(`/${path}`, { schema: { hide: true, body } }, async (request, reply) => {
+    app.post(`/${path}`, { schema: { body } }, async (request, reply) => {
       request.requireOwnSite();
       await act(request.body.token, request.client);
       return reply.code(204).send();

@@ -23,7 +23,6 @@ export function pageRoutes(app: App): void {
     sameSite: 'lax',
     maxAge: yearSeconds,
   } as const;
-  const hidden = { schema: { hide: true } };
 
   const { config } = app;
   const sessionCookies = [
@@ -52,7 +51,7 @@ export function pageRoutes(app: App): void {
   };
 
   for (const name of visitorPages) {
-    app.get(`/${name}`, hidden, async (request, reply) => send(reply, await app.pages.render(name, visitOf(request))));
+    app.get(`/${name}`, async (request, reply) => send(reply, await app.pages.render(name, visitOf(request))));
   }
 
   // The pages that links in emails open. Opening one changes nothing, because programs that scan emails do that as well.
@@ -64,7 +63,7 @@ export function pageRoutes(app: App): void {
     ['confirm-email', app.emailChanges.inspect],
   ];
   for (const [name, inspect] of linkPages) {
-    app.get(`/${name}`, hidden, async (request, reply) => {
+    app.get(`/${name}`, async (request, reply) => {
       const visit = visitOf(request);
       const { token } = visit.query;
       const link =
@@ -78,7 +77,7 @@ export function pageRoutes(app: App): void {
   }
 
   for (const view of [undefined, ...app.pages.accountViews]) {
-    app.get(`/${view ?? ''}`, hidden, async (request, reply) => {
+    app.get(`/${view ?? ''}`, async (request, reply) => {
       const visit = { ...visitOf(request), ...(view === undefined ? {} : { view }) };
       if (visit.sessionModes.length === 0) {
         return reply.header('cache-control', 'no-store').redirect(app.pages.loginUrl(visit));

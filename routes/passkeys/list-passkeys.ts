@@ -6,7 +6,7 @@ export function listPasskeys(app: App): void {
   app.get(
     '/me/passkeys',
     {
-      config: { access: 'authenticated', requiresSession: true, beforeTfa: true, isSelfService: true },
+      config: { access: 'authenticated', credentials: ['session'], beforeTfa: true, isSelfService: true },
       schema: {
         operationId: 'listPasskeys',
         tags: ['Passkeys'],

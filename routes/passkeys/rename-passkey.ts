@@ -10,7 +10,7 @@ export function renamePasskey(app: App): void {
     {
       config: {
         access: 'authenticated',
-        requiresSession: true,
+        credentials: ['session'],
         beforeTfa: true,
         isSelfService: true,
         recordedAs: ['update', 'passkeys'],

@@ -95,11 +95,7 @@ function submitLogin(app: App, family: string, operationId: string, summary: str
       onRequest: async (request) => {
         if (!app.providerFlow.returnsForms(request)) throw routeNotFound(request);
       },
-      config: {
-        ...config,
-        acceptsFormsOfOtherSites: (request) => app.providerFlow.returnsForms(request),
-        acceptsUnknownKeys: true,
-      },
+      config: { ...config, acceptsUnknownKeys: true },
       schema: {
         ...schema,
         operationId,

@@ -18,6 +18,12 @@ export async function providersRoutes(app: App): Promise<void> {
   finishOAuthLogin(app);
   finishProviderLogin(app);
   completeProviderLogin(app);
+  await app.register(formRoutes);
+}
+
+/** Pages of providers submit forms to these routes. The service checks that a form belongs to a login in this browser. */
+async function formRoutes(app: App): Promise<void> {
+  app.setProtocol({ bodies: ['json', 'form'], config: { acceptsFormsOfOtherSites: app.providerFlow.returnsForms } });
   submitOAuthLogin(app);
   submitProviderLogin(app);
 }

@@ -5,7 +5,9 @@ import type { App } from '../app.js';
 export async function metricsRoutes(app: App): Promise<void> {
   const { metrics } = app;
 
-  app.get('/', { config: { isProbe: true }, schema: { hide: true } }, async (request, reply) => {
+  // Protected by its own token, which is not a credential of any user.
+  app.setProtocol({ isApi: false, config: { access: 'open', isProbe: true } });
+  app.get('/', async (request, reply) => {
     if (!metrics || !app.hasMetricsToken(request)) throw new ApiError('INVALID_CREDENTIALS');
     return reply
       .header('cache-control', 'no-store')

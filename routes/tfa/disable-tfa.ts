@@ -8,7 +8,7 @@ export function disableTfa(app: App): void {
     {
       config: {
         access: 'authenticated',
-        requiresSession: true,
+        credentials: ['session'],
         beforeTfa: true,
         recordedAs: ['tfa_disable', 'users'],
         acceptsUnknownKeys: true,

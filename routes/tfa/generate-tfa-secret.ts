@@ -8,7 +8,7 @@ export function generateTfaSecret(app: App): void {
     {
       config: {
         access: 'authenticated',
-        requiresSession: true,
+        credentials: ['session'],
         beforeTfa: true,
         recordedAs: ['tfa_generate', 'users'],
         acceptsUnknownKeys: true,

@@ -5,7 +5,7 @@ export function cancelEmailChange(app: App): void {
   app.delete(
     '/me/email',
     {
-      config: { access: 'authenticated', requiresSession: true, recordedAs: ['email_change_cancel', 'users'] },
+      config: { access: 'authenticated', credentials: ['session'], recordedAs: ['email_change_cancel', 'users'] },
       schema: {
         operationId: 'cancelEmailChange',
         tags: ['Own account'],

@@ -8,7 +8,7 @@ export function changeMyPassword(app: App): void {
     {
       config: {
         access: 'authenticated',
-        requiresSession: true,
+        credentials: ['session'],
         refusesManagedUsers: true,
         recordedAs: ['password_change', 'users'],
       },

@@ -8,7 +8,7 @@ export function exportAccount(app: App): void {
     {
       config: {
         access: 'authenticated',
-        requiresSession: true,
+        credentials: ['session'],
         isSelfService: true,
         rateClass: 'export',
         recordedAs: ['export', 'users'],

@@ -6,7 +6,12 @@ export function updateProfile(app: App): void {
   app.patch(
     '/me/profile',
     {
-      config: { access: 'authenticated', requiresSession: true, isSelfService: true, recordedAs: ['update', 'users'] },
+      config: {
+        access: 'authenticated',
+        credentials: ['session'],
+        isSelfService: true,
+        recordedAs: ['update', 'users'],
+      },
       schema: {
         operationId: 'updateProfile',
         tags: ['Own account'],

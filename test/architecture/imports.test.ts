@@ -123,6 +123,19 @@ t.test('the environment is read in one place', async (t) => {
   }
 });
 
+t.test('only the pages, the mailbox, the metrics, and the API reference are not part of the API', async (t) => {
+  t.strictSame(
+    sources.filter(({ text }) => /\bisApi: false\b/.test(text)).map(({ file }) => file),
+    [
+      'plugins/server/protocol.ts',
+      'plugins/server/reference.ts',
+      'routes/mail/mailbox.ts',
+      'routes/pages/index.ts',
+      'routes/server/metrics.ts',
+    ],
+  );
+});
+
 t.test('SQL is built only in db/', async (t) => {
   for (const { file, layer, imports } of sources) {
     if (layer === 'db') continue;

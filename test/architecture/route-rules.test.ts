@@ -1,5 +1,7 @@
 import fastify, { type FastifyContextConfig, type FastifyRequest, type FastifySchema } from 'fastify';
 import t from 'tap';
+import type { AcceptedKinds } from '../../plugins/server/credential.js';
+import { protocolPlugin } from '../../plugins/server/protocol.js';
 import { routeRulesPlugin } from '../../plugins/server/route-rules.js';
 import { namedSchemas } from '../../schemas/common.js';
 import { startTestApp } from '../helpers/app.js';
@@ -12,6 +14,7 @@ const forUsers: FastifyContextConfig = { access: 'authenticated' };
 async function ruled() {
   const app = fastify();
   for (const schema of namedSchemas()) app.addSchema(schema);
+  await app.register(protocolPlugin);
   await app.register(routeRulesPlugin);
   return app;
 }
@@ -48,22 +51,21 @@ t.test('a route gets the error responses that its config implies', async (t) => 
   };
   t.strictSame(await responsesOf({}), ['403 `FORBIDDEN`']);
   t.strictSame(await responsesOf({ beforeTfa: true }), []);
-  t.strictSame(await responsesOf({ beforeTfa: true, requiresSession: true }), ['403 `FORBIDDEN`']);
+  t.strictSame(await responsesOf({ beforeTfa: true, credentials: ['session'] }), ['403 `FORBIDDEN`']);
   t.strictSame(await responsesOf({ requiresFresh: true }), ['403 `FORBIDDEN`, `REAUTHENTICATION_REQUIRED`']);
 });
 
-t.test('only the API reference, the pages, and the mailbox may be hidden from the document', async (t) => {
-  const app = fastify();
-  await app.register(routeRulesPlugin);
-  const answer = async (request: FastifyRequest) => String(request.routeOptions.config.access);
-  const open = ['/docs', '/docs/page', '/openapi.json', '/openapi.yaml', '/account', '/account/login'];
-  const anonymous = ['/mailbox', '/mailbox/1'];
-  for (const path of [...open, ...anonymous]) app.get(path, { schema: { hide: true } }, answer);
-  for (const path of ['/docsx', '/openapi.json.bak', '/users/docs', '/accounts', '/users/account', '/mailboxes']) {
-    t.throws(() => app.get(path, { schema: { hide: true } }, answer), /has no operationId/, path);
-  }
-  for (const path of open) t.equal((await app.inject(path)).body, 'open', path);
-  for (const path of anonymous) t.equal((await app.inject(path)).body, 'anonymous', path);
+t.test('a scope that is not part of the API keeps its routes out of the document', async (t) => {
+  const app = await ruled();
+  const answer = async ({ routeOptions }: FastifyRequest) => [routeOptions.config.access, routeOptions.schema?.hide];
+  app.register(async (scope) => {
+    scope.setProtocol({ isApi: false, config: { access: 'open' } });
+    scope.get('/open', answer);
+    scope.get('/guarded', { config: { access: 'anonymous' } }, answer);
+  });
+  t.strictSame((await app.inject('/open')).json(), ['open', true]);
+  t.strictSame((await app.inject('/guarded')).json(), ['anonymous', true]);
+  t.equal(app.operations.size, 0);
   await t.rejects(boot([{ hide: true }]), /GET \/0 has no operationId/);
 });
 
@@ -80,12 +82,14 @@ t.test('a route that violates a rule is rejected at boot, by name', async (t) =>
   await t.rejects(boot([good], [good]), /GET \/1 \(readThing\) and \/0 have the same operationId/);
   await t.rejects(boot([good, { access: 'permission' }]), /readThing.* does not declare what its callers need/);
   await t.resolves(boot([good, { access: 'permission', needs: 'nothing' }]));
-  for (const config of [{ requiresSession: true }, { requiresFresh: true }] as const) {
+  for (const config of [{ credentials: ['session'] }, { requiresFresh: true }] as const) {
     await t.rejects(
       boot([good, { ...config, access: 'anonymous' }]),
-      /readThing.* requires a session, but does not require a user/,
+      /readThing.* does not accept all credentials, but requires none/,
     );
   }
+  const credentials = ['session', 'a hope'] as unknown as AcceptedKinds;
+  await t.rejects(boot([good, { ...forUsers, credentials }]), /readThing.* unknown kind of credential: a hope/);
 });
 
 /** Boots an app with an operation that changes something. */

@@ -328,8 +328,8 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'tokens of users who have not verified their address are accepted',
     edits: [
       {
-        find: "if (found?.status !== 'active') throw",
-        replace: "if (found?.status !== 'active' && found?.status !== 'unverified') throw",
+        find: "if (holder?.user.status !== 'active') throw",
+        replace: "if (!holder || (holder.user.status !== 'active' && holder.user.status !== 'unverified')) throw",
       },
     ],
     tests: ['test/registration/register.test.ts'],

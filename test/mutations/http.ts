@@ -361,4 +361,38 @@ export const http: readonly Mutation[] = [
     edits: [{ find: 'siteOf(from.client.network)', replace: 'from.client.network' }],
     tests: ['test/server/limits/networks.test.ts'],
   },
+  {
+    ids: [],
+    fault: 'in a scope with another format of errors, an unknown route gets the error of the API',
+    edits: [{ find: 'if (changes.formatError) this.setNotFoundHandler(refuseUnknown);', replace: '' }],
+    tests: ['test/server/http/protocol-scope.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a preflight for a scope with its own CORS gets the response of the API',
+    edits: [{ find: 'if (changes.config?.cors) this.register(preflights);', replace: '' }],
+    tests: ['test/server/http/protocol-scope.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'without CORS, a preflight gets the response of a route that is not there',
+    edits: [
+      {
+        find: 'const isAllowed = CORS_ENABLED || request.routeOptions.config.cors !== undefined;',
+        replace: 'const isAllowed = true;',
+      },
+    ],
+    tests: ['test/server/http/protocol-scope.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a scope that reads forms makes the API read them, too',
+    edits: [
+      {
+        find: "bodies: ['json'], formatError, config: {} };",
+        replace: "bodies: ['json', 'form'], formatError, config: {} };",
+      },
+    ],
+    tests: ['test/server/http/protocol-scope.test.ts'],
+  },
 ];

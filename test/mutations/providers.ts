@@ -125,7 +125,7 @@ export const providers: readonly Mutation[] = [
       {
         find: 'return await start(reply, entry, { form, redirect: to, link: null });',
         replace:
-          "const { principal } = request;\nconst isLink = (request.query as { link?: unknown }).link === 'true';\nconst link =\nisLink && principal?.sessionId ? { user: principal.userId, session: principal.sessionId } : null;\nreturn await start(reply, entry, { form, redirect: to, link });",
+          "const { principal } = request;\nconst isLink = (request.query as { link?: unknown }).link === 'true';\nconst link =\nisLink && principal?.credential.kind === 'session' ? { user: principal.userId, session: principal.credential.id } : null;\nreturn await start(reply, entry, { form, redirect: to, link });",
       },
     ],
     tests: ['test/providers/identities.test.ts'],

@@ -87,10 +87,16 @@ export const refresh: readonly Mutation[] = [
     fault: 'the database is queried for every one of many cookies',
     edits: [
       {
-        find: 'return [...signed, ...others].slice(0, maxCandidates);',
-        replace: 'void maxCandidates;\nreturn [...signed, ...others];',
+        find: 'for (const { lookUp } of candidates.slice(0, maxCandidates)) {',
+        replace: 'void maxCandidates;\nfor (const { lookUp } of candidates) {',
       },
     ],
+    tests: ['test/access/carriers.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a neighboring host sets cookies that displace the signed one',
+    edits: [{ find: 'candidates.sort((one, other) => one.rank - other.rank);', replace: '' }],
     tests: ['test/access/carriers.test.ts'],
   },
   {

@@ -18,8 +18,8 @@ export const sessions: readonly Mutation[] = [
     fault: 'tokens of users who are not active are accepted',
     edits: [
       {
-        find: "if (found?.status !== 'active') throw",
-        replace: 'if (!found) throw',
+        find: "if (holder?.user.status !== 'active') throw",
+        replace: 'if (!holder) throw',
       },
     ],
     tests: ['test/access/revocation.test.ts'],
@@ -29,8 +29,8 @@ export const sessions: readonly Mutation[] = [
     fault: 'a static token stays valid after its user is deactivated',
     edits: [
       {
-        find: "if (found?.status !== 'active') throw",
-        replace: "if (!found || (found.session && found.status !== 'active')) throw",
+        find: "if (holder?.user.status !== 'active') throw",
+        replace: "if (!holder || (holder.credential.kind === 'session' && holder.user.status !== 'active')) throw",
       },
     ],
     tests: ['test/access/revocation.test.ts', 'test/access/revocation-by-requests.test.ts'],
@@ -73,18 +73,13 @@ export const sessions: readonly Mutation[] = [
     fault: 'an instance caches the caller that a token has authenticated',
     edits: [
       {
-        find: 'const found = await find(token, performance.now(), ownFields);',
+        find: 'const lookUp = await resolver.recognize(token);',
         replace:
-          'const found = remembered.has(token)\n? remembered.get(token)\n: await find(token, performance.now(), ownFields);',
+          "const recognized = await resolver.recognize(token);\nconst lookUp =\nrecognized &&\n(async (presented: PresentedIn) => {\nconst holder = remembered.get(token) ?? (await recognized(presented));\nif (holder?.user.status === 'active') remembered.set(token, holder);\nreturn holder;\n});",
       },
       {
-        find: 'const { admin, app, mustSetUpTfa, requiresTfa, satisfiesTfa, policies } = rights;',
-        replace:
-          'const { admin, app, mustSetUpTfa, requiresTfa, satisfiesTfa, policies } = rights;\nremembered.set(token, found);',
-      },
-      {
-        find: 'const { db, accessTokens, clock, gracePeriod } = deps;',
-        replace: 'const { db, accessTokens, clock, gracePeriod } = deps;\nconst remembered = new Map<string, any>();',
+        find: 'const { db, resolvers } = deps;',
+        replace: 'const { db, resolvers } = deps;\nconst remembered = new Map<string, any>();',
       },
     ],
     tests: ['test/access/revocation.test.ts', 'test/access/revocation-by-requests.test.ts'],
@@ -188,8 +183,8 @@ export const sessions: readonly Mutation[] = [
     fault: 'the query can name the user whose sessions are ended',
     edits: [
       {
-        find: 'endOthers: (caller) => endAll(caller, caller.userId, caller.sessionId),',
-        replace: 'endOthers: (caller) => endAll(caller, (caller as any).named ?? caller.userId, caller.sessionId),',
+        find: 'endOthers: (caller) => endAll(caller, caller.userId, sessionIdOf(caller)),',
+        replace: 'endOthers: (caller) => endAll(caller, (caller as any).named ?? caller.userId, sessionIdOf(caller)),',
       },
       {
         in: 'endMyOtherSessions',

@@ -21,7 +21,7 @@ const replaced = (fault: string, find: string, replace: string, test = 'second-f
 const stale = (fault: string, route: string, test = 'test/auth/step-up/matrix.test.ts'): Mutation => ({
   ids: [],
   fault,
-  edits: [{ in: route, find: 'requiresFresh: true', replace: 'requiresSession: true' }],
+  edits: [{ in: route, find: 'requiresFresh: true', replace: "credentials: ['session']" }],
   tests: [test],
 });
 
@@ -107,6 +107,18 @@ export const stepUp: readonly Mutation[] = [
       },
     ],
     tests: ['test/auth/step-up/reauthenticate.test.ts'],
+  },
+  without('a static token sets a new password', { find: 'if (principal) requireKind(principal, credentials);' }),
+  {
+    ids: [],
+    fault: 'operations accept kinds of credentials that they do not name',
+    edits: [
+      {
+        find: 'if (credential === null || accepted.includes(credential.kind)) return;',
+        replace: 'if (credential === null || accepted.length > 1 || accepted.includes(credential.kind)) return;',
+      },
+    ],
+    tests: ['test/access/credentials.test.ts'],
   },
   stale('a stale session turns on a second factor', 'enableTfa'),
   stale('a stale session creates recovery codes', 'createRecoveryCodes'),

@@ -12,6 +12,7 @@ import type { Clock } from '../../platform/clock.js';
 import { padRefusal } from '../../platform/response-time-padding.js';
 import { accountPath } from '../../platform/urls.js';
 import type { Client, Principal } from '../../server/caller.js';
+import { requireSession } from '../../server/credential.js';
 import type { RateLimits } from '../../server/rate-limits/service.js';
 import type { Binding, EmailCodes } from '../../tokens/email-codes.js';
 import { addressToSignIn } from '../address-to-sign-in.js';
@@ -83,7 +84,7 @@ export function createEmailLogin(deps: {
   rateLimits: Pick<RateLimits, 'countLogin'>;
   activity: Pick<Activity, 'record'>;
   begin: SessionIssuer['begin'];
-  stepUp: Pick<StepUp, 'requireSession' | 'methodsOf'>;
+  stepUp: Pick<StepUp, 'methodsOf'>;
   ownPassword: Pick<OwnPassword, 'read'>;
   /** The URL of the page that the link opens. */
   page: string;
@@ -166,11 +167,11 @@ export function createEmailLogin(deps: {
     },
 
     requestConfirmation: async (caller) => {
-      const { userId, sessionId, client } = caller;
-      stepUp.requireSession(caller);
+      const { userId, client } = caller;
+      const { id: sessionId } = requireSession(caller);
       const methods = await stepUp.methodsOf(caller);
       const { email } = await ownPassword.read(caller);
-      if (!methods.includes('email') || email === null || sessionId === null) return;
+      if (!methods.includes('email') || email === null) return;
       const [binding] = emailCodes.bindingHashes(['session', sessionId]);
       const requestedAt = clock().toISOString();
       await requestMail(email, client, (origin) =>

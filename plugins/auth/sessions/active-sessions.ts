@@ -12,6 +12,7 @@ import type { Session } from '../../../schemas/sessions.js';
 import type { Activity } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
 import { deviceOf, type Principal } from '../../server/caller.js';
+import { sessionIdOf } from '../../server/credential.js';
 
 /** Lists and ends active sessions. In every mode, an ended session is rejected from the next request on. */
 export interface ActiveSessions {
@@ -67,18 +68,18 @@ export function createActiveSessions(deps: {
   };
 
   return {
-    listOwn: ({ userId, sessionId }) => list(userId, sessionId),
+    listOwn: (caller) => list(caller.userId, sessionIdOf(caller)),
 
     endOwn: async (caller, id) => {
       await end(caller, caller.userId, id);
-      return id.toLowerCase() === caller.sessionId;
+      return id.toLowerCase() === sessionIdOf(caller);
     },
 
-    endOthers: (caller) => endAll(caller, caller.userId, caller.sessionId),
+    endOthers: (caller) => endAll(caller, caller.userId, sessionIdOf(caller)),
 
     listOf: async (caller, userId) => {
       await requireUser(caller, userId);
-      return list(userId, caller.sessionId);
+      return list(userId, sessionIdOf(caller));
     },
 
     endOf: async (caller, userId, id) => {

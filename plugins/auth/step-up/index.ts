@@ -11,9 +11,7 @@ declare module 'fastify' {
     reauthenticate: Reauthenticate;
   }
   interface FastifyContextConfig {
-    /** The route requires a session: static tokens get FORBIDDEN, which is added to the declared responses. */
-    requiresSession?: boolean;
-    /** Like `requiresSession`, but the session must also be fresh. Otherwise, the error is REAUTHENTICATION_REQUIRED. */
+    /** The route requires a session, which must be fresh. Otherwise, the error is REAUTHENTICATION_REQUIRED. */
     requiresFresh?: boolean;
     /** The route changes how the caller signs in, which managed users cannot: they get FORBIDDEN. */
     refusesManagedUsers?: boolean;

@@ -4,6 +4,7 @@ import { ApiError, invalidCredentials } from '../../../schemas/errors.js';
 import type { PasskeyCredential } from '../../../schemas/passkeys.js';
 import type { Activity } from '../../activity/service.js';
 import type { Principal } from '../../server/caller.js';
+import { requireSession } from '../../server/credential.js';
 import type { EmailProofs } from '../email-proofs.js';
 import type { PasswordChecks } from '../password-checks/service.js';
 import type { SecondFactor } from '../second-factor/service.js';
@@ -54,9 +55,9 @@ export function createReauthenticate(deps: {
       user,
       caller.client,
       async () => {
-        const { sessionId } = caller;
+        const { id: sessionId } = requireSession(caller);
         const methods = await stepUp.methodsOf(caller);
-        if (!methods.includes('email') || sessionId === null) return undefined;
+        if (!methods.includes('email')) return undefined;
         return emailProofs.check(user.id, 'reauthentication', code, [['session', sessionId]]);
       },
       'wrong_code',

@@ -3,6 +3,7 @@ import { findProofs, findSessionProof, markAuthenticated, type ProofRecord } fro
 import { ApiError, type ProofMethod } from '../../../schemas/errors.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Caller } from '../../server/caller.js';
+import { requireSession, sessionIdOf, sessionOf } from '../../server/credential.js';
 import type { SignInMethods } from '../sign-in-methods.js';
 import type { OwnPassword } from './own-password.js';
 
@@ -16,15 +17,7 @@ import type { OwnPassword } from './own-password.js';
  * In a transaction, pass the transaction as `executor`: the embedded engine has only one connection.
  */
 export interface StepUp {
-  /**
-   * For operations on the caller's own account that only the user may perform, never a program.
-   * @throws {ApiError} FORBIDDEN for a static token
-   */
-  requireSession(caller: Caller): void;
-  /**
-   * Like `requireSession`, but the session must also be fresh.
-   * @throws {ApiError} FORBIDDEN for a static token; REAUTHENTICATION_REQUIRED
-   */
+  /** @throws {ApiError} FORBIDDEN for any other credential than a session; REAUTHENTICATION_REQUIRED */
   requireFresh(caller: Caller, executor?: Executor): Promise<void>;
   /**
    * For routes that write credentials to the caller's own row: requires a fresh session or, if the password alone can prove the
@@ -74,9 +67,11 @@ export function createStepUp(deps: {
 }): StepUp {
   const { db, clock, ownPassword, period, signInMethods } = deps;
 
-  const isRecent = ({ authenticatedAt }: Caller): boolean =>
+  const isRecent = (caller: Caller): boolean => {
+    const { authenticatedAt = Number.NEGATIVE_INFINITY } = sessionOf(caller) ?? {};
     // A time in the future comes from a clock that was ahead. `Math.abs` rejects such a proof while it is a whole period or more ahead.
-    period === 0 || (authenticatedAt !== null && Math.abs(clock().getTime() - authenticatedAt) < period);
+    return period === 0 || Math.abs(clock().getTime() - authenticatedAt) < period;
+  };
 
   const proofsOf = async (userId: string | null, executor: Executor): Promise<ProofRecord> => {
     const proofs = userId === null ? undefined : await findProofs(executor, userId);
@@ -120,10 +115,8 @@ export function createStepUp(deps: {
       methods: await methodsOf(caller, executor),
     });
 
-  const requireSession: StepUp['requireSession'] = ({ sessionId }) => {
-    if (sessionId === null)
-      throw new ApiError('FORBIDDEN', { reason: 'This requires a session. Sign in instead of using a static token.' });
-  };
+  /** Static tokens are for programs, which cannot prove who uses them. */
+  const canBecomeStale = ({ credential }: Caller) => credential !== null && credential.kind !== 'static token';
 
   const requireFresh: StepUp['requireFresh'] = async (caller, executor = db) => {
     requireSession(caller);
@@ -133,11 +126,9 @@ export function createStepUp(deps: {
   return {
     methodsOf,
     needsSecondFactor,
-    requireSession,
     requireFresh,
 
-    isStale: (caller) =>
-      caller.sessionId !== null && !(isRecent(caller) && (!caller.requiresTfa || caller.satisfiesTfa)),
+    isStale: (caller) => canBecomeStale(caller) && !(isRecent(caller) && (!caller.requiresTfa || caller.satisfiesTfa)),
 
     requireProofForOwnRow: async (caller, currentPassword) => {
       if (period > 0) requireSession(caller);
@@ -151,23 +142,22 @@ export function createStepUp(deps: {
     },
 
     requireStillProved: async (tx, caller) => {
-      if (caller.sessionId === null) return;
-      const session = await findSessionProof(tx, caller.sessionId);
+      const id = sessionIdOf(caller);
+      if (id === null) return;
+      const session = await findSessionProof(tx, id);
       if (!session) throw new ApiError('INVALID_CREDENTIALS').concerning(caller.userId);
       if (!(await isProved({ ...caller, ...session }, tx))) throw await refusal(caller, tx);
     },
 
     requireFreshAdministrator: async (caller, executor = db) => {
-      if (caller.sessionId !== null && !(await isFresh(caller, executor))) throw await refusal(caller, executor);
+      if (canBecomeStale(caller) && !(await isFresh(caller, executor))) throw await refusal(caller, executor);
     },
 
-    markFresh: async (
-      { sessionId, userId },
-      executor = db,
-      { isVerifiedByPasskey } = { isVerifiedByPasskey: false },
-    ) => {
-      if (sessionId === null || userId === null) return false;
-      return markAuthenticated(executor, { id: sessionId, user: userId }, { now: clock(), isVerifiedByPasskey });
+    markFresh: async (caller, executor = db, { isVerifiedByPasskey } = { isVerifiedByPasskey: false }) => {
+      const id = sessionIdOf(caller);
+      const { userId: user } = caller;
+      if (id === null || user === null) return false;
+      return markAuthenticated(executor, { id, user }, { now: clock(), isVerifiedByPasskey });
     },
   };
 }

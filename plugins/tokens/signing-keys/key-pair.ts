@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject 
 import { createSigner, createVerifier } from 'fast-jwt';
 import { calculateJwkThumbprint } from 'jose';
 import type { KeyPairAlgorithm, PublicKey } from '../../../schemas/jwks.js';
-import { accessTokenType, issuer } from '../jwt.js';
+import { accessTokenType } from '../jwt.js';
 
 /** A key pair, ready for use. It has a fixed algorithm, whatever the header of a token says. */
 export interface KeyPair {
@@ -30,7 +30,6 @@ export function readKeyPair(kid: string, algorithm: KeyPairAlgorithm, pem: strin
   const verify = createVerifier({
     key: String(publicKey.export({ type: 'spki', format: 'pem' })),
     algorithms: [algorithm],
-    allowedIss: issuer,
     checkTyp: accessTokenType,
     ignoreExpiration: true,
     cache: false,

@@ -24,6 +24,7 @@ import type { Mail } from '../../mail/index.js';
 import { cancelStateOf, changeStateOf } from '../../mail/recipients.js';
 import type { Clock } from '../../platform/clock.js';
 import type { Client, Principal } from '../../server/caller.js';
+import { sessionIdOf } from '../../server/credential.js';
 import type { LinkTokens } from '../../tokens/link-tokens.js';
 import { endUnclaimedUsers } from '../end-unclaimed-users.js';
 
@@ -135,7 +136,7 @@ export function createEmailChanges(deps: {
           const [former] = await readAccountStates(tx, [user.id]);
           await writeVerifiedEmail(tx, user.id, email, clock());
           await deleteEmailChange(tx, user.id);
-          await deleteSessionsOf(tx, [user.id], principal?.userId === user.id ? principal.sessionId : null);
+          await deleteSessionsOf(tx, [user.id], principal?.userId === user.id ? sessionIdOf(principal) : null);
           const aside = former && { aside: { former } };
           const event = { action: 'email_change', collection: 'users', item: user.id, changed: ['email'] } as const;
           await activity.record(tx, { userId: user.id, client }, [{ ...event, ...aside }]);

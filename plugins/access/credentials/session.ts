@@ -1,0 +1,40 @@
+import type { Executor } from '../../../db/client.js';
+import { findPrincipalBySession } from '../../../db/queries/access/principals.js';
+import { ApiError } from '../../../schemas/errors.js';
+import { tokenStatusOf } from '../../auth/sessions/standing.js';
+import { type Clock, clockOffset } from '../../platform/clock.js';
+import type { AccessTokens } from '../../tokens/access-tokens.js';
+import type { CredentialResolver } from './resolver.js';
+
+/** Sessions, which present an access token. In a session cookie, it is void once it was replaced. */
+export function createSessionResolver(deps: {
+  db: Executor;
+  accessTokens: AccessTokens;
+  clock: Clock;
+  /** How long a replaced session cookie is still accepted, in milliseconds. */
+  gracePeriod: number;
+}): CredentialResolver {
+  const { db, accessTokens, clock, gracePeriod } = deps;
+  return {
+    recognize: async (token) => {
+      const claims = await accessTokens.verify(token);
+      if (!claims) return undefined;
+      return async ({ arrived, ownFields }) => {
+        const found = await findPrincipalBySession(db, claims.session, ownFields);
+        if (found?.id !== claims.id || found.session.expires_at <= clock().getTime()) return undefined;
+        const { id, authenticated_at: authenticatedAt, last_used_at: lastUsed } = found.session;
+        if (claims.generation !== undefined) {
+          const waited = performance.now() - arrived;
+          const times = { waited, shift: clockOffset(clock), gracePeriod };
+          const standing = tokenStatusOf(claims.generation, found.session, times);
+          if (standing === 'older') throw new ApiError('INVALID_CREDENTIALS').keepingCookie();
+          if (standing !== 'current' && standing !== 'replaced') return undefined;
+        }
+        return {
+          user: found,
+          credential: { kind: 'session', id, scopes: null, client: null, authenticatedAt, lastUsed },
+        };
+      };
+    },
+  };
+}

@@ -1,0 +1,14 @@
+import type { Executor } from '../../../db/client.js';
+import { findPrincipalByTokenHash } from '../../../db/queries/access/principals.js';
+import { hashToken } from '../../tokens/refresh-tokens.js';
+import type { CredentialResolver } from './resolver.js';
+
+/** Static tokens, which administrators assign to users. They have no fixed form, so any text can be one. */
+export const createStaticTokenResolver = ({ db }: { db: Executor }): CredentialResolver => ({
+  recognize:
+    async (token) =>
+    async ({ ownFields }) => {
+      const user = await findPrincipalByTokenHash(db, hashToken(token), ownFields);
+      return user && { user, credential: { kind: 'static token', id: user.id, scopes: null, client: null } };
+    },
+});

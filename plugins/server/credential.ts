@@ -1,0 +1,79 @@
+import { ApiError } from '../../schemas/errors.js';
+import type { Caller } from './caller.js';
+
+// What callers authenticate with, and which operations accept it.
+
+interface CredentialOf<Kind, Scopes> {
+  kind: Kind;
+  id: string;
+  /** What the credential may be used for; null for everything that its user may do. */
+  scopes: Scopes;
+  /** The application that uses the credential; null for Gatehouse itself and the project's own programs. */
+  client: string | null;
+}
+
+export interface SessionCredential extends CredentialOf<'session', null> {
+  /** When the user last proved their identity in this session, in milliseconds since 1970. */
+  authenticatedAt: number;
+  /** The last recorded use, in milliseconds since 1970. */
+  lastUsed: number;
+}
+
+/** Its ID is that of the user, who has at most one static token. */
+type StaticTokenCredential = CredentialOf<'static token', null>;
+
+/** What a caller has authenticated with. Each kind has a resolver (`plugins/access/credentials/`). */
+export type Credential = SessionCredential | StaticTokenCredential;
+
+export type CredentialKind = Credential['kind'];
+
+/** All kinds, with their names in error messages and in the documentation. */
+export const credentialNames: Readonly<Record<CredentialKind, string>> = {
+  session: 'a session',
+  'static token': 'a static token',
+};
+
+/** The kinds that an operation accepts. */
+export type AcceptedKinds = readonly [CredentialKind, ...CredentialKind[]];
+
+/**
+ * What an operation accepts if it declares nothing. A kind with scopes cannot be in this list, so operations must name it before anyone
+ * can call them with it.
+ */
+export const acceptedByDefault = ['session', 'static token'] as const satisfies readonly Extract<
+  Credential,
+  { scopes: null }
+>['kind'][];
+
+/** The kinds among these that an operation does not accept. */
+export const refusedAmong = (
+  kinds: readonly CredentialKind[],
+  accepted: readonly CredentialKind[] = acceptedByDefault,
+) => kinds.filter((kind) => !accepted.includes(kind));
+
+/** @throws {ApiError} FORBIDDEN if the caller uses a credential of another kind */
+export function requireKind({ credential }: Caller, accepted: AcceptedKinds): void {
+  if (credential === null || accepted.includes(credential.kind)) return;
+  const names = accepted.map((kind) => credentialNames[kind]).join(' or ');
+  throw new ApiError('FORBIDDEN', {
+    reason: `This requires ${names}. Sign in instead of using ${credentialNames[credential.kind]}.`,
+  });
+}
+
+/** The session that the caller is signed in with; undefined for any other credential. */
+export const sessionOf = ({ credential }: Pick<Caller, 'credential'>): SessionCredential | undefined =>
+  credential?.kind === 'session' ? credential : undefined;
+
+/** The ID of that session; null for any other credential. */
+export const sessionIdOf = (caller: Pick<Caller, 'credential'>): string | null => sessionOf(caller)?.id ?? null;
+
+/**
+ * For what only the user may do, never a program.
+ * @throws {ApiError} FORBIDDEN if the caller uses another credential than a session
+ */
+export function requireSession(caller: Caller): SessionCredential {
+  requireKind(caller, ['session']);
+  const session = sessionOf(caller);
+  if (!session) throw new ApiError('INVALID_CREDENTIALS');
+  return session;
+}
