@@ -1,8 +1,9 @@
 import { isObject, parseUrl } from '../../schemas/common.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
 import type { Clock } from '../platform/clock.js';
+import type { Fetch } from '../platform/http-client.js';
 import { misconfigured, quoted } from './failures.js';
-import { type Fetch, fetchDocument, parseJson } from './http.js';
+import { fetchDocument, parseJson } from './http.js';
 import { type ExpectedIssuer, issuerOf, withoutSlash } from './issuers.js';
 
 /** The endpoints of a provider. */

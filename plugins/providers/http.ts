@@ -1,31 +1,8 @@
-import { type Note, type Observe, requestOf } from '../platform/traced-operations.js';
+import type { Fetch } from '../platform/http-client.js';
 import { providerDown } from './failures.js';
 
 /** Maximum size of a response in bytes. No profile, key set or discovery document is larger. */
 export const maxResponseBytes = 262_144;
-
-export type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
-
-/**
- * `fetch` with limits on the time and on the size of the response. It does not follow redirects.
- * @param timeout in milliseconds
- */
-export function createFetch(timeout: number, observe: Observe): Fetch {
-  const fetchWhole: (...given: [...Parameters<Fetch>, Note]) => ReturnType<Fetch> = async (url, init, note) => {
-    const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(timeout) });
-    note({ 'http.response.status_code': response.status });
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    for await (const chunk of response.body ?? []) {
-      size += chunk.length;
-      if (size > maxResponseBytes) throw new Error(`${url} returned more than ${maxResponseBytes} bytes.`);
-      chunks.push(chunk);
-    }
-    const { status, headers } = response;
-    return new Response(Buffer.concat(chunks), { status: status === 204 ? 200 : status, headers });
-  };
-  return (url, init = {}) => observe(requestOf(init.method ?? 'GET', url), (note) => fetchWhole(url, init, note));
-}
 
 export const requestHeaders = { accept: 'application/json', 'user-agent': 'gatehouse' };
 

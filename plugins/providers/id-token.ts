@@ -11,9 +11,9 @@ import {
 import { ApiError } from '../../schemas/errors.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
 import type { Clock } from '../platform/clock.js';
+import type { Fetch } from '../platform/http-client.js';
 import type { OpenIdEndpoints } from './endpoints.js';
 import { providerDown, refused } from './failures.js';
-import type { Fetch } from './http.js';
 
 /** Only algorithms with public keys: with a shared secret, anyone who knows the secret could sign a token. */
 const algorithms = [
@@ -63,7 +63,7 @@ export function createIdTokens({
   const keysAt = (url: string) => {
     if (keys?.url !== url) {
       const find = createRemoteJWKSet(new URL(url), {
-        [customFetch]: (from, init) => fetchFrom(from, init as RequestInit),
+        [customFetch]: (from, { headers, signal }) => fetchFrom(from, { headers, signal }),
         // The provider may have just changed its keys. Attackers cannot cause requests here, because only the provider sends tokens.
         cooldownDuration: 0,
       });

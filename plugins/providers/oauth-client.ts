@@ -65,7 +65,8 @@ export function createOAuthClient({ config, callbackUri, timeout, observe }: Dep
           tokenPath: tokenUrl.pathname + tokenUrl.search,
         },
         options: { authorizationMethod: tokenAuthMethod === 'client_secret_basic' ? 'header' : 'body' },
-        // Some providers declare another content type than that of the content, so only the content is considered.
+        // The library has its own HTTP client. It follows no redirects, and `timeout` limits both the wait for a response and the time
+        // to read it. Some providers declare another content type than that of the content, so only the content is considered.
         http: { timeout, maxBytes: maxResponseBytes, json: 'force' },
       },
     });

@@ -2,11 +2,12 @@ import type { JWTPayload } from 'jose';
 import { isObject } from '../../schemas/common.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
 import type { Clock } from '../platform/clock.js';
+import { anyAddress, createHttpClient } from '../platform/http-client.js';
 import type { Observe } from '../platform/traced-operations.js';
 import { challengeOf, nonceOf } from './attempts.js';
 import { createEndpoints, type Endpoints } from './endpoints.js';
 import { providerDown, quoted, refused, type Warn } from './failures.js';
-import { createFetch, fetchDocument, parseJson } from './http.js';
+import { fetchDocument, maxResponseBytes, parseJson } from './http.js';
 import { createIdTokens } from './id-token.js';
 import { createOAuthClient, type Tokens } from './oauth-client.js';
 import { type Profile, readProfile } from './profile.js';
@@ -48,7 +49,8 @@ interface Options {
 
 export function createProvider(config: ProviderConfig, clock: Clock, options: Options): Provider {
   const { key } = config;
-  const fetchFrom = createFetch(options.timeout, options.observe);
+  const { timeout, observe } = options;
+  const fetchFrom = createHttpClient({ allows: anyAddress, timeout, maxBytes: maxResponseBytes, observe });
   const endpointsOf = createEndpoints(config, fetchFrom, clock);
   const idTokens = createIdTokens({ config, fetchFrom, clock });
   const client = createOAuthClient({ config, ...options });

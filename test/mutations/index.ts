@@ -4,6 +4,7 @@ import { http } from './http.js';
 import type { Mutation } from './mutation.js';
 import { pages } from './pages.js';
 import { passkeys } from './passkeys.js';
+import { platform } from './platform.js';
 import { providers } from './providers.js';
 import { queriesAndRights } from './queries-and-rights.js';
 import { queryCost } from './query-cost.js';
@@ -32,6 +33,7 @@ export const mutations: readonly Mutation[] = [
   ...queriesAndRights,
   ...queryCost,
   ...http,
+  ...platform,
   ...registration,
   ...writes,
   ...pages,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import fastq from 'fastq';
+import { anyAddress, createHttpClient } from '../../platform/http-client.js';
 
 /** Milliseconds, including the time that a check waits in the queue. */
 const timeout = 1_500;
@@ -8,7 +9,7 @@ const timeout = 1_500;
 const concurrency = 8;
 
 /** Bytes. A range has about 1,000 hashes; with padding, up to 80 KB. */
-const maxLength = 1_048_576;
+const maxBytes = 1_048_576;
 
 /** @returns whether a password is known from a data breach; also false if the check fails */
 export type BreachCheck = (password: string) => Promise<boolean>;
@@ -27,15 +28,16 @@ const rangesAt = (setting: string): string => {
  */
 export function createBreachCheck(setting: string, onFailure: (error: unknown) => void): BreachCheck {
   const url = rangesAt(setting);
+  // Not traced: the URLs contain the digits of the hashes.
+  const fetchRange = createHttpClient({ allows: anyAddress, timeout, maxBytes });
 
   const check = async ({ password, signal }: { password: string; signal: AbortSignal }): Promise<boolean> => {
     signal.throwIfAborted();
     const hash = createHash('sha1').update(password).digest('hex').toUpperCase();
     const headers = { 'add-padding': 'true', 'user-agent': 'gatehouse', accept: 'text/plain' };
-    const response = await fetch(`${url}/${hash.slice(0, 5)}`, { headers, signal, redirect: 'error' });
-    const range = await readText(response);
+    const response = await fetchRange(`${url}/${hash.slice(0, 5)}`, { headers, signal });
     if (!response.ok) throw new Error(`The service for breached passwords responded with ${response.status}.`);
-    return isInRange(range, hash.slice(5));
+    return isInRange(await response.text(), hash.slice(5));
   };
   const queue = fastq.promise(check, concurrency);
 
@@ -47,17 +49,6 @@ export function createBreachCheck(setting: string, onFailure: (error: unknown) =
       return false;
     }
   };
-}
-
-async function readText({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of body ?? []) {
-    length += chunk.length;
-    if (length > maxLength) throw new Error('The response of the service for breached passwords is too long.');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('latin1');
 }
 
 /** Each line has the rest of a hash, and how often the password was found. The number is 0 in padding lines. */
