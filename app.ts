@@ -27,6 +27,7 @@ import { type Clock, clockPlugin, systemClock } from './plugins/platform/clock.j
 import { configPlugin } from './plugins/platform/config.js';
 import { currentRequestPlugin } from './plugins/platform/current-request.js';
 import { databaseLocation, databasePlugin } from './plugins/platform/database.js';
+import { jobsPlugin } from './plugins/platform/jobs/index.js';
 import { localesPlugin } from './plugins/platform/locales.js';
 import { redisPlugin } from './plugins/platform/redis.js';
 import { schedulerPlugin } from './plugins/platform/scheduler.js';
@@ -160,6 +161,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
       location: overrides.database ?? databaseLocation(config),
       bootstrap: bootstrapOf(app, overrides.showsPassword ?? false),
     });
+    await app.register(jobsPlugin);
     await app.register(activityPlugin);
     await app.register(signingKeysPlugin);
     await app.register(tokensPlugin);

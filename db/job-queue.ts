@@ -1,9 +1,12 @@
-import { sql } from 'drizzle-orm';
 import PgBoss from 'pg-boss';
 import type { DatabaseConnection, Executor } from './client.js';
 import { isDatabaseUnavailable, sqlStateOf } from './failures.js';
+import { endRetries, requeueActiveJobs } from './queries/platform/jobs.js';
 import { SchemaError } from './schema-error.js';
 import { CompiledStatement, rows } from './statements.js';
+
+/** The kinds of jobs. Each has its own table, which `npm run migrate` creates. */
+export const jobKinds = ['mail'] as const;
 
 /** A task that waits in the database until a process has completed it. */
 export interface Job<Data extends object> {
@@ -22,6 +25,7 @@ export interface JobFailure {
   isPermanent: boolean;
 }
 
+/** How jobs of one kind are repeated and kept. */
 export interface QueueOptions {
   /** Attempts after the first. */
   retryLimit: number;
@@ -29,15 +33,16 @@ export interface QueueOptions {
   retryDelay: number;
   /** Seconds after which an unfinished attempt counts as failed, because its process is gone. */
   expireInSeconds: number;
+  /** Days after which a job that nobody has completed is dropped. */
+  retentionDays: number;
 }
 
 /** Jobs are processed by priority, then by age. */
 export type JobPriority = keyof typeof priorities;
 const priorities = { normal: 0, low: -1 };
 
+/** The jobs of one kind. */
 export interface JobQueue<Data extends object> {
-  /** Starts the maintenance of the tables, which {@link createQueueTables} has created. @throws {SchemaError} */
-  start(): Promise<void>;
   /** Adds a job to the queue, in the same transaction as the change that it belongs to. */
   send(tx: Executor, data: Data): Promise<void>;
   /** The same for many jobs, in one statement. */
@@ -50,13 +55,18 @@ export interface JobQueue<Data extends object> {
   fail(job: Pick<Job<Data>, 'id' | 'hasFailedPermanently'>, failure: JobFailure): Promise<void>;
   /** Requeues a job that has failed for good, in a transaction. @returns whether there was such a job */
   retry(tx: Executor, id: string): Promise<boolean>;
+}
+
+/** The queues of all kinds. */
+export interface JobQueues {
+  /** Starts the maintenance of the tables, and recovers jobs of processes that are gone. @throws {SchemaError} */
+  start(): Promise<void>;
+  /** @param kind one of those for which {@link createQueueTables} has created a table. @throws {SchemaError} */
+  open<Data extends object>(kind: string, options: QueueOptions): Promise<JobQueue<Data>>;
   stop(): Promise<void>;
 }
 
 const day = 86_400;
-
-/** Makes interrupted jobs due again immediately: the jobs have not failed, their process has. Embedded engine only. */
-const requeueActiveJobs = `update pgboss.job set state = 'retry', start_after = now() where state = 'active'`;
 
 const databaseOf = (connection: DatabaseConnection, executor: Executor): PgBoss.Db => ({
   executeSql: async (text: string, values?: unknown[]) =>
@@ -65,54 +75,45 @@ const databaseOf = (connection: DatabaseConnection, executor: Executor): PgBoss.
       : { rows: await rows(executor, new CompiledStatement({ sql: text, params: values.map(serialize) })) },
 });
 
-/** Creates the tables of a queue, or brings them up to date. Requires rights on the schema, and the migration lock. */
-export async function createQueueTables(connection: DatabaseConnection, name: string): Promise<void> {
+/** Creates the tables of the queues, or brings them up to date. Requires rights on the schema, and the migration lock. */
+export async function createQueueTables(
+  connection: DatabaseConnection,
+  kinds: readonly string[] = jobKinds,
+): Promise<void> {
   const { queue: schema } = connection.schemas;
   const boss = new PgBoss({ db: databaseOf(connection, connection.db), schema, schedule: false, supervise: false });
   await boss.start();
-  await boss.createQueue(name);
+  for (const kind of kinds) await boss.createQueue(kind);
   await boss.stop({ graceful: false });
 }
 
+const unfit = (reason: string) =>
+  new SchemaError(
+    `The tables of the job queue do not fit this version of the service (${reason}). If they are older, run \`npm run migrate\`. If they are newer, start the newer version.`,
+  );
+
 /**
- * A queue in the database itself (pg-boss), on either engine. Any number of processes can share it, and no job is lost when
- * one of them crashes.
+ * Queues in the database itself (pg-boss), on either engine. Any number of processes can share them, and no job is lost when one of them
+ * crashes.
  * @param onError called with errors that occur during maintenance of the tables
  */
-export function createJobQueue<Data extends object>(
-  connection: DatabaseConnection,
-  name: string,
-  options: QueueOptions,
-  onError: (error: unknown) => void,
-): JobQueue<Data> {
+export function createJobQueues(connection: DatabaseConnection, onError: (error: unknown) => void): JobQueues {
   const sqlOf = (executor: Executor) => databaseOf(connection, executor);
-  const { queue: schema } = connection.schemas;
+  const { db, schemas } = connection;
   const boss = new PgBoss({
-    db: sqlOf(connection.db),
-    schema,
+    db: sqlOf(db),
+    schema: schemas.queue,
     migrate: false,
     schedule: false,
-    maintenanceIntervalSeconds: Math.min(60, options.expireInSeconds),
+    maintenanceIntervalSeconds: 60,
+    // For jobs of all kinds: pg-boss does not distinguish them here.
     archiveCompletedAfterSeconds: 3_600,
     archiveFailedAfterSeconds: 90 * day,
     deleteAfterDays: 1,
   });
   boss.on('error', onError);
 
-  return {
-    start: async () => {
-      await boss.start().catch((error: unknown) => {
-        if (sqlStateOf(error) !== undefined || isDatabaseUnavailable(error)) throw error;
-        throw new SchemaError(
-          `The tables of the email queue do not fit this version of the service (${(error as Error).message}). If they are older, run \`npm run migrate\`. If they are newer, start the newer version.`,
-        );
-      });
-      // pg-boss accepts several units for a single job, but only this one for a queue.
-      await boss.updateQueue(name, { name, ...options, retryBackoff: true, retentionMinutes: (30 * day) / 60 });
-      // Recover jobs of processes that are gone. On the embedded engine, that means every active job.
-      if (connection.engine === 'embedded') await connection.runScript(requeueActiveJobs);
-      else await boss.expire();
-    },
+  const queueOf = <Data extends object>(name: string): JobQueue<Data> => ({
     send: async (tx, data) => {
       const id = await boss.send(name, data, { db: sqlOf(tx) });
       if (id === null) throw new Error(`The queue ${name} did not accept a job.`);
@@ -130,17 +131,30 @@ export function createJobQueue<Data extends object>(
     },
     complete: (id, output) => boss.complete(name, id, output),
     fail: async ({ id, hasFailedPermanently }, failure) => {
-      if (failure.isPermanent && hasFailedPermanently) {
-        await rows(
-          connection.db,
-          sql`update ${sql.identifier(schema)}.job set retry_limit = retry_count where name = ${name} and id = ${id} and state = 'active'`,
-        );
-      }
+      if (failure.isPermanent && hasFailedPermanently) await endRetries(db, schemas, { name, id });
       await boss.fail(name, id, failure);
     },
     retry: async (tx, id) => {
       const { affected } = (await boss.retry(name, id, { db: sqlOf(tx) })) as unknown as { affected: number };
       return affected > 0;
+    },
+  });
+
+  return {
+    start: async () => {
+      await boss.start().catch((error: unknown) => {
+        if (sqlStateOf(error) !== undefined || isDatabaseUnavailable(error)) throw error;
+        throw unfit((error as Error).message);
+      });
+      // On the embedded engine, every active job is one of a process that is gone.
+      if (connection.engine === 'embedded') await requeueActiveJobs(db, schemas);
+      else await boss.expire();
+    },
+    open: async (name, { retentionDays, ...options }) => {
+      if (!(await boss.getQueue(name))) throw unfit(`they have none for jobs of the kind "${name}"`);
+      // pg-boss accepts several units for a single job, but only this one for a queue.
+      await boss.updateQueue(name, { name, ...options, retryBackoff: true, retentionMinutes: retentionDays * 24 * 60 });
+      return queueOf(name);
     },
     stop: () => boss.stop({ graceful: false }),
   };

@@ -43,7 +43,7 @@ async function migrateSchema(connection: DatabaseConnection): Promise<void> {
   await migrateTables(connection);
   await recordCompatibility(connection.db, readBuildMigrations(migrationsFolder));
   if (connection.engine === 'postgres') await ensureSearchIndexes(connection.db);
-  await createQueueTables(connection, 'mail');
+  await createQueueTables(connection);
 }
 
 /** Creates the schema of the tables, if the search path leads to none. */

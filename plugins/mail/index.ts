@@ -1,16 +1,17 @@
 import plugin from 'fastify-plugin';
 import type { Executor } from '../../db/client.js';
-import { createJobQueue, type JobPriority } from '../../db/job-queue.js';
+import type { Job, JobPriority } from '../../db/job-queue.js';
 import { type QueuedMail, readQueuedMails } from '../../db/queries/mail/mails.js';
 import { senderOf } from '../../schemas/config-values.js';
 import { ApiError } from '../../schemas/errors.js';
+import type { JobWork } from '../platform/jobs/worker.js';
+import type { Operation } from '../platform/traced-operations.js';
 import type { Caller } from '../server/caller.js';
 import { createDelivery } from './delivery.js';
 import { createFamiliarOrigins, type IsFamiliar } from './familiar-origins.js';
 import type { MailJob } from './jobs.js';
 import { createMailTemplates } from './templates.js';
-import { createMailTransport, type MailTransport } from './transport.js';
-import { createMailWorker, type MailWorker } from './worker.js';
+import { createMailTransport, MailRejectedError, type MailTransport } from './transport.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -67,27 +68,22 @@ export const mailPlugin = plugin<MailOptions>(
     const templates = createMailTemplates({ locales, folder: config.EMAIL_TEMPLATES_PATH });
     // The tests check the built-in templates.
     if (config.EMAIL_TEMPLATES_PATH !== undefined) await templates.check();
-    const queue = createJobQueue<MailJob>(
-      app.databaseConnection,
-      'mail',
-      {
-        retryLimit: config.EMAIL_RETRY_LIMIT,
-        retryDelay: Math.round(config.EMAIL_RETRY_DELAY / 1000),
-        // Longer than any attempt can take.
-        expireInSeconds: 60,
-      },
-      (error) => app.log.warn(error, 'maintenance of the email queue failed'),
-    );
-    await queue.start();
-
     const { EMAIL_PAUSED: isPaused } = config;
     const transport = isPaused ? null : (given ?? createMailTransport(config, { db, clock, observe, isProduction }));
     if (isPaused) app.log.warn('EMAIL_PAUSED is set: emails wait in the queue');
     else if (!transport)
       app.log.warn('EMAIL_TRANSPORT is mailbox: emails wait in the queue until you set it to smtp or sendmail');
-    const worker = transport && createWorker(transport);
+    app.addHook('onClose', async () => transport?.close());
+    const jobs = await app.defineJob<MailJob>('mail', {
+      retryLimit: config.EMAIL_RETRY_LIMIT,
+      retryDelay: Math.round(config.EMAIL_RETRY_DELAY / 1000),
+      // Longer than any attempt can take.
+      expireInSeconds: 60,
+      retentionDays: 30,
+      work: transport && workWith(transport),
+    });
 
-    function createWorker(transport: MailTransport): MailWorker {
+    function workWith(transport: MailTransport): JobWork<MailJob> {
       const delivery = createDelivery({
         db,
         linkTokens,
@@ -114,21 +110,21 @@ export const mailPlugin = plugin<MailOptions>(
         clock,
         domain: senderOf(config.EMAIL_FROM)?.address.split('@')[1] ?? 'localhost',
       });
-      return createMailWorker({
-        queue,
-        delivery,
-        observe,
-        onFailure: (error, job) =>
+      return {
+        concurrency: 5,
+        run: (job) => observe(deliveryOf(job), () => delivery.deliver(job)),
+        isPermanent: (error) => error instanceof MailRejectedError,
+        onFailure: (error, { id, data: { kind } }) =>
           app.log.warn(
-            { err: error, mail: { ...job, response: responseIn(error) } },
+            { err: error, mail: { id, kind, response: responseIn(error) } },
             'an email could not be sent; it is kept',
           ),
-      });
+      };
     }
 
     app.decorate('mail', {
-      enqueue: (tx, job) => queue.send(tx, job),
-      enqueueAll: (tx, jobs, priority) => queue.sendAll(tx, jobs, priority),
+      enqueue: (tx, job) => jobs.send(tx, job),
+      enqueueAll: (tx, list, priority) => jobs.sendAll(tx, list, priority),
       list: async (caller, state, limit) => {
         requireAdministrator(caller);
         return readQueuedMails(db, app.databaseConnection.schemas, state, limit);
@@ -137,25 +133,26 @@ export const mailPlugin = plugin<MailOptions>(
         requireAdministrator(caller);
         await db.transaction(async (tx) => {
           // The same error as for any item that does not exist.
-          if (!(await queue.retry(tx, id))) throw new ApiError('FORBIDDEN');
+          if (!(await jobs.retry(tx, id))) throw new ApiError('FORBIDDEN');
           await activity.record(tx, caller, [{ action: 'mail_retry', collection: 'mails', item: id.toLowerCase() }]);
         });
       },
       hasMailbox: config.EMAIL_TRANSPORT === 'mailbox' && !isProduction,
-      deliverNow: async () => worker?.run() ?? 0,
-    });
-    app.addHook('onListen', async () => worker?.start());
-    app.addHook('onClose', async () => {
-      await worker?.stop();
-      await queue.stop();
-      transport?.close();
+      deliverNow: jobs.runNow,
     });
   },
   {
     name: 'mail',
-    dependencies: ['config', 'database', 'clock', 'tokens', 'locales', 'activity', 'tracing', 'rate-limits'],
+    dependencies: ['config', 'database', 'jobs', 'clock', 'tokens', 'locales', 'activity', 'tracing', 'rate-limits'],
   },
 );
+
+const deliveryOf = ({ id, data: { kind } }: Job<MailJob>): Operation => ({
+  name: 'deliver mail',
+  kind: 'internal',
+  attributes: { 'gatehouse.mail.id': id, 'gatehouse.mail.kind': kind },
+  isRoot: true,
+});
 
 /** What the mail server responded, if that is why an email could not be sent. */
 function responseIn(error: unknown): string | undefined {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import type { DatabaseConnection } from '../../db/client.js';
-import { createJobQueue, createQueueTables, type JobQueue, type QueueOptions } from '../../db/job-queue.js';
+import { createJobQueues, createQueueTables, type JobQueue, type QueueOptions } from '../../db/job-queue.js';
 import { withMigrationLock } from '../../db/migration-lock.js';
 import { rows } from '../../db/statements.js';
 import { createTestDatabase, engine, openUnmigrated, schemas } from '../helpers/databases.js';
@@ -10,16 +10,21 @@ import { createTestDatabase, engine, openUnmigrated, schemas } from '../helpers/
 interface Note {
   text: string;
 }
-const options: QueueOptions = { retryLimit: 1, retryDelay: 0, expireInSeconds: 60 };
+const options: QueueOptions = { retryLimit: 1, retryDelay: 0, expireInSeconds: 60, retentionDays: 30 };
+
+async function openQueue(t: Test, connection: DatabaseConnection, more: Partial<QueueOptions> = {}) {
+  const queues = createJobQueues(connection, (error) => t.error(error));
+  await queues.start();
+  return { queue: await queues.open<Note>('notes', { ...options, ...more }), stop: queues.stop };
+}
 
 async function start(t: Test, more: Partial<QueueOptions> = {}) {
   const database = await createTestDatabase();
   const connection = await openUnmigrated(database.location);
-  await createQueueTables(connection, 'notes');
-  const queue = createJobQueue<Note>(connection, 'notes', { ...options, ...more }, (error) => t.error(error));
-  await queue.start();
+  await createQueueTables(connection, ['notes']);
+  const { queue, stop } = await openQueue(t, connection, more);
   t.teardown(async () => {
-    await queue.stop();
+    await stop();
     await connection.close();
     await database.drop();
   });
@@ -108,9 +113,8 @@ t.test('a job abandoned by its process is picked up by the next process', async 
   t.equal((await queue.take(1)).length, 1);
   await sleep(1_100);
   // As another process does when it starts.
-  const next = createJobQueue<Note>(connection, 'notes', { ...options, expireInSeconds: 1 }, (error) => t.error(error));
-  await next.start();
-  t.strictSame(texts([await takeSoon(next)]), ['a']);
+  const next = await openQueue(t, connection, { expireInSeconds: 1 });
+  t.strictSame(texts([await takeSoon(next.queue)]), ['a']);
   await next.stop();
 });
 
@@ -126,8 +130,7 @@ t.test('five instances create the tables together', { skip: engine === 'embedded
   const { connection, location } = await start(t);
   await connection.db.execute(sql`drop schema ${sql.identifier(schemas.queue)} cascade`);
   const connections = await Promise.all([0, 1, 2, 3, 4].map(() => openUnmigrated(location)));
-  const queues = connections.map((each) => createJobQueue<Note>(each, 'notes', options, (error) => t.error(error)));
-  const createTables = (each: DatabaseConnection) => createQueueTables(each, 'notes');
+  const createTables = (each: DatabaseConnection) => createQueueTables(each, ['notes']);
   await Promise.all(
     connections.map((each) =>
       withMigrationLock(
@@ -138,12 +141,10 @@ t.test('five instances create the tables together', { skip: engine === 'embedded
       ),
     ),
   );
-  await Promise.all(queues.map((queue) => queue.start()));
-  for (const [index, each] of connections.entries()) {
-    const queue = queues[index];
-    if (!queue) continue;
-    await send(each, queue, `from ${index}`);
-    await queue.stop();
+  const opened = await Promise.all(connections.map(async (each) => ({ each, ...(await openQueue(t, each)) })));
+  for (const { each, queue, stop } of opened) {
+    await send(each, queue, 'from each');
+    await stop();
     await each.close();
   }
   const [count] = await rows<{ count: number }>(

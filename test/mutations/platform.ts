@@ -76,4 +76,28 @@ export const platform: readonly Mutation[] = [
     ],
     tests: ['test/platform/http-client.test.ts'],
   },
+  {
+    ids: [],
+    fault: 'workers take more jobs while the service waits for another worker to stop',
+    edits: [
+      {
+        in: 'jobsPlugin',
+        find: 'stopped ??= stopAll();\n        await stopped;',
+        replace: 'await worker?.stop();\n        void stopAll;\n        void stopped;',
+      },
+    ],
+    tests: ['test/platform/jobs.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a kind of job without a table is found only when a job is sent',
+    edits: [{ find: 'if (!(await boss.getQueue(name)))', replace: 'if (name === "")' }],
+    tests: ['test/platform/jobs.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a job that fails permanently is tried as often as any other',
+    edits: [{ find: 'isPermanent: isPermanent(error)', replace: 'isPermanent: isPermanent(error) && false' }],
+    tests: ['test/platform/jobs.test.ts'],
+  },
 ];
