@@ -2,7 +2,7 @@
 import type { Executor } from '../db/client.js';
 import { highestPosition } from '../db/queries/activity/activity.js';
 import { beginChain } from '../plugins/activity/chain.js';
-import { createSignatures } from '../plugins/activity/service.js';
+import { createSignatures } from '../plugins/activity/signatures.js';
 import { loadConfig } from '../plugins/platform/config.js';
 import { keysFor } from '../plugins/platform/key-derivation.js';
 import { CommandError, explainFailure, withServiceDatabase } from './service-database.js';

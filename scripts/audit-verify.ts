@@ -1,7 +1,7 @@
 // Verifies that the audit log is unaltered: `npm run audit:verify [-- --head=<position>:<hash>]`. Exits with 0 if it is, with 1
 // at the first fault, and with 2 if it could not be read.
 import { parseArgs } from 'node:util';
-import { createSignatures } from '../plugins/activity/service.js';
+import { createSignatures } from '../plugins/activity/signatures.js';
 import { type NotedHead, type Verdict, verifyActivity } from '../plugins/activity/verify.js';
 import { loadConfig } from '../plugins/platform/config.js';
 import { keysFor } from '../plugins/platform/key-derivation.js';

@@ -2,7 +2,9 @@
 // deletes all current keys instead, which invalidates everything they have signed. See docs/access-tokens.md.
 import { parseArgs } from 'node:util';
 import ms, { type StringValue } from 'ms';
-import { createActivity, createSignatures } from '../plugins/activity/service.js';
+import { createAuditLog } from '../plugins/activity/audit-log.js';
+import { createActivity } from '../plugins/activity/service.js';
+import { createSignatures } from '../plugins/activity/signatures.js';
 import { systemClock } from '../plugins/platform/clock.js';
 import { loadConfig } from '../plugins/platform/config.js';
 import { keysFor } from '../plugins/platform/key-derivation.js';
@@ -22,14 +24,14 @@ async function run({ lead, isRevocation }: { lead: number; isRevocation: boolean
   const config = loadConfig();
   const { ACCESS_TOKEN_ALGORITHM: algorithm } = config;
   return withServiceDatabase(config, async (db) => {
-    const activity = createActivity({
+    const auditLog = createAuditLog({
       db,
       clock: systemClock,
       signatures: createSignatures(keysFor(config, 'activity')),
-      // A command rejects no requests and has no metrics.
+      // A command rejects no requests.
       rateLimits: { mayRecordRefusal: async () => 'no' },
     });
-    const store = createKeyStore({ config, activity, onUnreadable: reportUnreadable });
+    const store = createKeyStore({ config, activity: createActivity(auditLog), onUnreadable: reportUnreadable });
     if (isRevocation) return describeRevocation(await revoke(db, store, algorithm, systemClock()));
     if (algorithm === 'HS256') {
       throw new CommandError(

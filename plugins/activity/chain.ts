@@ -12,7 +12,7 @@ import {
   writeChainEnds,
   writeLinks,
 } from '../../db/queries/activity/activity.js';
-import type { Signatures } from './service.js';
+import type { Signatures } from './signatures.js';
 
 export interface Chain {
   /**

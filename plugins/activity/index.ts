@@ -1,9 +1,11 @@
 import plugin from 'fastify-plugin';
 import { keysFor } from '../platform/key-derivation.js';
 import { hour } from '../platform/scheduler.js';
+import { createAuditLog } from './audit-log.js';
 import { type Chain, createChain } from './chain.js';
 import { deniedRequestsPlugin } from './denied-requests.js';
-import { type Activity, createActivity, createSignatures } from './service.js';
+import { type Activity, createActivity } from './service.js';
+import { createSignatures } from './signatures.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -16,7 +18,7 @@ declare module 'fastify' {
 const linkInterval = 1_000;
 
 /**
- * `app.activity`: the audit log. `app.activityChain`: the chain of its rows. Once the service listens, it links new rows in the
+ * `app.activity`: announces what happened. The audit log stores it, and `app.activityChain` is the chain of its rows. Once the service listens, it links new rows in the
  * background.
  */
 export const activityPlugin = plugin(
@@ -24,7 +26,7 @@ export const activityPlugin = plugin(
     const { config, db, clock, rateLimits } = app;
     const signatures = createSignatures(keysFor(config, 'activity'));
     const chain = createChain({ db, signatures });
-    app.decorate('activity', createActivity({ db, clock, signatures, rateLimits }));
+    app.decorate('activity', createActivity(createAuditLog({ db, clock, signatures, rateLimits })));
     app.decorate('activityChain', chain);
     await app.register(deniedRequestsPlugin);
 

@@ -7,8 +7,9 @@ import {
   readLinked,
   readUnlinked,
 } from '../../db/queries/activity/activity.js';
+import { contentOf } from './audit-log.js';
 import { endsOf, linkOf } from './chain.js';
-import { contentOf, type Signatures } from './service.js';
+import type { Signatures } from './signatures.js';
 
 /** The newest row of the chain, as noted outside the database. */
 export interface NotedHead {

@@ -14,7 +14,7 @@ import { ApiError } from '../../schemas/errors.js';
 import { providerRolesCheck, requireSafeSettings } from '../access/public-rights.js';
 import { variablesOf } from '../access/view.js';
 import { type WriteGrant, writeGrantsOf } from '../access/write-grants.js';
-import type { Activity, ActivityEvent } from '../activity/service.js';
+import type { Activity, EventDetails } from '../activity/service.js';
 import type { StepUp } from '../auth/step-up/service.js';
 import type { Clock } from '../platform/clock.js';
 import type { Caller } from '../server/caller.js';
@@ -68,7 +68,7 @@ export interface WriteRules {
   /** The action that the audit log records for an update, if it is more specific than `update`. */
   updateAction?(change: Change): ActivityAction;
   /** The state before an update, by item key, for the listeners that notify users of it. */
-  aside?(tx: Executor, changes: readonly Change[]): Promise<Asides>;
+  details?(tx: Executor, changes: readonly Change[]): Promise<DetailsByKey>;
   /** Applies the consequences of a write, in the same transaction. */
   after?(tx: Executor, caller: Caller, changes: readonly Change[], action: 'create' | 'update'): Promise<void>;
   /** What the response to an update contains in addition to the stored fields of one of the items. */
@@ -78,7 +78,7 @@ export interface WriteRules {
   ): Promise<{ key: Key; fields: Record<string, unknown> } | undefined>;
 }
 
-type Asides = ReadonlyMap<Key, NonNullable<ActivityEvent['aside']>>;
+type DetailsByKey = ReadonlyMap<Key, EventDetails>;
 
 /** One payload, and the keys of the items that it is written to. */
 export interface Change {
@@ -133,7 +133,7 @@ export function createWrites(deps: {
     name: WritableCollection,
     changes: readonly Change[],
     actionOf: (change: Change) => ActivityAction,
-    asides?: Asides,
+    detailsByKey?: DetailsByKey,
   ) => {
     const events = await inChunks(changes, (chunk) =>
       chunk.flatMap((change) => {
@@ -141,8 +141,8 @@ export function createWrites(deps: {
         const action = actionOf(change);
         if (action !== 'create' && changed.length === 0) return [];
         return change.keys.map((item) => {
-          const aside = asides?.get(item);
-          return { action, collection: name, item, changed, ...(aside && { aside }) };
+          const details = detailsByKey?.get(item);
+          return { action, collection: name, item, changed, ...(details && { details }) };
         });
       }),
     );
@@ -298,7 +298,7 @@ export function createWrites(deps: {
         const deleted = await rules[name].makeWay?.(tx, caller, changes);
         await checkForeignKeys(tx, collection, changes);
         await rules[name].check?.(tx, caller, changes, 'update');
-        const asides = await rules[name].aside?.(tx, changes);
+        const details = await rules[name].details?.(tx, changes);
         const requireProof = await freshnessCheckForAdminGrants(tx, caller, name, changes);
         const requireSafeProviderRoles = await providerRolesCheck(tx, givesRights ? openRoles : []);
         await updateRecords(tx, collection, rowsOf(changes));
@@ -311,7 +311,7 @@ export function createWrites(deps: {
         if (isRehearsal) return;
         await recordDeletion(tx, caller, name, deleted);
         await rules[name].after?.(tx, caller, changes, 'update');
-        await record(tx, caller, name, changes, (change) => rules[name].updateAction?.(change) ?? 'update', asides);
+        await record(tx, caller, name, changes, (change) => rules[name].updateAction?.(change) ?? 'update', details);
       });
     },
 

@@ -103,7 +103,7 @@ export function createPasskeys(deps: {
     await deleteSessionsOf(tx, [user], caller.userId === user ? sessionIdOf(caller) : null);
     const item = id.toLowerCase();
     await activity.record(tx, caller, [
-      { action: 'passkey_remove', collection: 'passkeys', item, aside: { owner: user } },
+      { action: 'passkey_remove', collection: 'passkeys', item, details: { owner: user } },
     ]);
   };
 
@@ -139,7 +139,7 @@ export function createPasskeys(deps: {
         if (!added) throw notVerified();
         if (isUserVerified) await stepUp.markFresh(caller, tx, { isVerifiedByPasskey: true });
         await activity.record(tx, caller, [
-          { action: 'passkey_add', collection: 'passkeys', item: added.id, aside: { owner: user } },
+          { action: 'passkey_add', collection: 'passkeys', item: added.id, details: { owner: user } },
         ]);
         return added;
       });

@@ -246,8 +246,8 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
     await noteIdentityUse(tx, holder.identity, profile.email, clock());
     const changed = changedFields({ ...changes, ...(role === undefined || isRoleKept ? {} : { role }) });
     if (changed.length > 0) {
-      const aside = former && { aside: { former } };
-      const events = [{ action: 'update', collection: 'users', item: holder.id, changed, ...aside } as const];
+      const details = former && { details: { former } };
+      const events = [{ action: 'update', collection: 'users', item: holder.id, changed, ...details } as const];
       await activity.record(tx, { userId: holder.id, client }, events);
     }
   };
@@ -369,8 +369,8 @@ export function createAccounts(provider: ProviderConfig, deps: Dependencies): Ac
         if (!(await insertIdentity(tx, identity))) return false;
         const linked = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);
         const item = linked?.identity ?? null;
-        const aside = { provider: provider.key };
-        const events = [{ action: 'identity_link', collection: 'identities', item, aside } as const];
+        const details = { provider: provider.key };
+        const events = [{ action: 'identity_link', collection: 'identities', item, details } as const];
         await activity.record(tx, { userId: to.user, client }, events);
         return true;
       });

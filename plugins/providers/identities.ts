@@ -62,9 +62,9 @@ export function createIdentities(deps: {
         await deleteIdentity(tx, unlinked.id);
         if (unlinked.primary) await setPrimaryIdentity(tx, caller.userId, next);
         await deleteSessionsOf(tx, [caller.userId], sessionIdOf(caller));
-        const aside = { provider: unlinked.provider };
+        const details = { provider: unlinked.provider };
         await activity.record(tx, caller, [
-          { action: 'identity_unlink', collection: 'identities', item: unlinked.id, aside },
+          { action: 'identity_unlink', collection: 'identities', item: unlinked.id, details },
         ]);
       }),
   };

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Executor } from '../../db/client.js';
 import { createAdministrator, ensureSettings, hasNoUsers } from '../../db/queries/users/bootstrap.js';
 import { beginChain } from '../activity/chain.js';
-import { createSignatures } from '../activity/service.js';
+import { createSignatures } from '../activity/signatures.js';
 import { ConfigError } from '../platform/config.js';
 import { prepareDataDirectory, writePrivateFile } from '../platform/data-directory.js';
 import { keysFor } from '../platform/key-derivation.js';

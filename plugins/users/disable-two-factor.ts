@@ -34,7 +34,7 @@ export function createDisableTwoFactor(deps: {
       await requireValid();
       await deleteSessionsOf(tx, [user], null);
       await activity.record(tx, caller, [
-        { action: 'tfa_disable', collection: 'users', item: user, aside: { former } },
+        { action: 'tfa_disable', collection: 'users', item: user, details: { former } },
       ]);
     });
 }

@@ -200,7 +200,7 @@ export function createUserWriteRules(deps: {
       return emails.length === 0 ? [] : deleteUnclaimedUsers(tx, emails, keys.map(String));
     },
     updateAction: ({ payload }) => (payload.columns.password === undefined ? 'update' : 'password_change'),
-    aside: async (tx, changes) => {
+    details: async (tx, changes) => {
       const keys = changes.filter(({ payload }) => affectsAccess(payload.columns)).flatMap((change) => change.keys);
       const states = keys.length === 0 ? [] : await readAccountStates(tx, keys.map(String));
       return new Map(states.map((former) => [former.id, { former }]));

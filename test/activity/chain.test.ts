@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { buildApp } from '../../app.js';
 import { activity, activityChain } from '../../db/schema.js';
 import { beginChain } from '../../plugins/activity/chain.js';
-import { createSignatures } from '../../plugins/activity/service.js';
+import { createSignatures } from '../../plugins/activity/signatures.js';
 import { deriveKey, keysFor } from '../../plugins/platform/key-derivation.js';
 import { secretIdOf } from '../../plugins/platform/secret-check.js';
 import { recorded, verify } from '../helpers/activity.js';

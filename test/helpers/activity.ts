@@ -1,7 +1,7 @@
 import { asc, eq } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
 import { activity } from '../../db/schema.js';
-import { createSignatures } from '../../plugins/activity/service.js';
+import { createSignatures } from '../../plugins/activity/signatures.js';
 import { type NotedHead, type Verdict, verifyActivity } from '../../plugins/activity/verify.js';
 import { keysFor } from '../../plugins/platform/key-derivation.js';
 import type { ActivityAction } from '../../schemas/activity.js';

@@ -100,4 +100,23 @@ export const platform: readonly Mutation[] = [
     edits: [{ find: 'isPermanent: isPermanent(error)', replace: 'isPermanent: isPermanent(error) && false' }],
     tests: ['test/platform/jobs.test.ts'],
   },
+  {
+    ids: [],
+    fault: 'a login is committed before listeners store what happened',
+    edits: [
+      { find: 'isSeparable ? run(executor) : executor.transaction(run)', replace: '(void isSeparable, run(executor))' },
+    ],
+    tests: ['test/activity/listeners.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a change is committed although a listener failed',
+    edits: [
+      {
+        find: 'await listener.onRecord?.(tx, origin, relevant);',
+        replace: 'await listener.onRecord?.(tx, origin, relevant).catch(() => {});',
+      },
+    ],
+    tests: ['test/activity/listeners.test.ts'],
+  },
 ];

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { openDatabase } from '../../db/client.js';
 import { createChain } from '../../plugins/activity/chain.js';
-import { createSignatures } from '../../plugins/activity/service.js';
+import { createSignatures } from '../../plugins/activity/signatures.js';
 import { keysFor } from '../../plugins/platform/key-derivation.js';
 import { bearer } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';

@@ -190,7 +190,7 @@ export function createPasswordReset(deps: {
         await deleteSessionsOf(tx, [user.id], null);
         const reset = await removeRecent(tx, user);
         await lockouts.clearAttempts(tx, user, client);
-        const events = [{ action: 'password_reset', collection: 'users', item: user.id, aside: { reset } } as const];
+        const events = [{ action: 'password_reset', collection: 'users', item: user.id, details: { reset } } as const];
         await activity.record(tx, { userId: user.id, client }, events);
       });
     },

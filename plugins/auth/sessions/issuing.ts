@@ -3,7 +3,7 @@ import type { Executor } from '../../../db/client.js';
 import type { PrincipalRecord } from '../../../db/queries/access/principals.js';
 import { type CheckedUser, recordLogin } from '../../../db/queries/auth/logins.js';
 import type { SessionMode } from '../../../schemas/sessions.js';
-import type { Activity, ActivityEvent } from '../../activity/service.js';
+import type { Activity } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
 import { type Client, deviceKeyOf, rightsOf } from '../../server/caller.js';
 import type { AccessTokens } from '../../tokens/access-tokens.js';
@@ -141,13 +141,11 @@ export function createIssuing({
         tokenHash: refreshToken && hashToken(refreshToken),
         isVerifiedByPasskey,
       };
-      const aside: NonNullable<ActivityEvent['aside']> = {};
-      const event = { action: 'login', collection: 'users', item: user.id, aside } as const;
-      const principal = await activity.recordWith(executor, { userId: user.id, client }, [event], async (rows) => {
+      const event = { action: 'login', collection: 'users', item: user.id } as const;
+      const principal = await activity.recordWith(executor, { userId: user.id, client }, event, async (tx, rows) => {
         const all = { ...session, activity: rows };
-        const begun = await recordLogin(executor, user, { newPassword, counted }, all, now);
-        aside.isUnfamiliar = begun?.isUnfamiliar === true && !hasOwnNotice;
-        return begun?.principal;
+        const begun = await recordLogin(tx, user, { newPassword, counted }, all, now);
+        return begun && { result: begun.principal, details: { isUnfamiliar: begun.isUnfamiliar && !hasOwnNotice } };
       });
       return principal && { ...issue(mode, principal, position, refreshToken, client), signedIn: user.id };
     },

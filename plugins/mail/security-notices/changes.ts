@@ -43,10 +43,10 @@ export const actions: ReadonlySet<ActivityAction> = new Set(Object.keys(readings
 const credentials = new Set(['password', 'email', 'token', 'provider', 'external_identifier']);
 
 /** The user whose credentials an event may have changed; undefined: it changed no credentials. */
-export function userOf({ collection, item, changed, aside }: ActivityEvent, origin: Origin): string | undefined {
+export function userOf({ collection, item, changed, details }: ActivityEvent, origin: Origin): string | undefined {
   if (changed && !changed.some((field) => credentials.has(field))) return undefined;
   if (collection === 'users') return typeof item === 'string' ? item : undefined;
-  if (collection === 'passkeys') return aside?.owner;
+  if (collection === 'passkeys') return details?.owner;
   // Users can link accounts only for themselves.
   return collection === 'identities' ? (origin.userId ?? undefined) : undefined;
 }

@@ -1,5 +1,4 @@
 import plugin from 'fastify-plugin';
-import { actions } from './changes.js';
 import { createSecurityNotices } from './service.js';
 import { notifyOfSignIns } from './sign-ins.js';
 
@@ -11,8 +10,7 @@ export const securityNoticesPlugin = plugin(
     const notMeUrl = `${config.PUBLIC_URL}/account/not-me`;
     notifyOfSignIns({ db, clock, mail, activity, notMeUrl });
     const labels = new Map(config.PROVIDERS.map(({ key, LABEL }) => [key, LABEL ?? key]));
-    activity.onRecord(
-      actions,
+    activity.addListener(
       createSecurityNotices({
         clock,
         mail,

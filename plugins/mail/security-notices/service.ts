@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/clock.js';
 import { deviceOf, type Origin } from '../../server/caller.js';
 import type { Mail } from '../index.js';
 import type { NoticeJob } from '../jobs.js';
-import { changesOf, userOf } from './changes.js';
+import { actions, changesOf, userOf } from './changes.js';
 
 interface Dependencies {
   clock: Clock;
@@ -35,14 +35,14 @@ export function createSecurityNotices(deps: Dependencies): ActivityListener {
     now: AccountState,
     events: readonly ActivityEvent[],
   ): NoticeJob | undefined => {
-    const former = events.find(({ aside }) => aside?.former)?.aside?.former ?? now;
+    const former = events.find(({ details }) => details?.former)?.details?.former ?? now;
     const [change, ...others] = new Set(events.flatMap((event) => changesOf(event, former, now)));
     const isInUse = former.status === 'active' && now.status === 'active';
     if (!isInUse || change === undefined || former.email === null) return undefined;
     const isOwn = userId === now.id;
     const changes: NoticeJob['changes'] = [change, ...others];
-    const provider = events.find(({ aside }) => aside?.provider !== undefined)?.aside?.provider;
-    const reset = events.find(({ aside }) => aside?.reset)?.aside?.reset;
+    const provider = events.find(({ details }) => details?.provider !== undefined)?.details?.provider;
+    const reset = events.find(({ details }) => details?.reset)?.details?.reset;
     return {
       kind: 'notice',
       user: now.id,
@@ -74,7 +74,8 @@ export function createSecurityNotices(deps: Dependencies): ActivityListener {
     return previous === 'tfa_enable';
   };
 
-  return async (tx, origin, events) => {
+  const onRecord: ActivityListener['onRecord'] = async (tx, origin, events) => {
+    if (!origin) return;
     const byUser = new Map<string, ActivityEvent[]>();
     for (const event of events) {
       const user = userOf(event, origin);
@@ -83,4 +84,6 @@ export function createSecurityNotices(deps: Dependencies): ActivityListener {
     }
     if (byUser.size > 0) await notifyUsers(tx, origin, byUser);
   };
+
+  return { actions, onRecord };
 }

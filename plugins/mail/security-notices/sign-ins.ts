@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../../db/client.js';
-import type { Activity, ActivityListener } from '../../activity/service.js';
+import type { Activity } from '../../activity/service.js';
 import type { Clock } from '../../platform/clock.js';
 import { type Client, deviceOf } from '../../server/caller.js';
 import type { Mail } from '../index.js';
@@ -15,7 +15,7 @@ export function notifyOfSignIns(deps: {
   db: Executor;
   clock: Clock;
   mail: Pick<Mail, 'enqueue'>;
-  activity: Pick<Activity, 'onRecord' | 'onRefusal'>;
+  activity: Pick<Activity, 'addListener'>;
   /** The page where users can end all sessions and request a new password. */
   notMeUrl: string;
 }): void {
@@ -35,18 +35,21 @@ export function notifyOfSignIns(deps: {
       url: notMeUrl,
     });
 
-  const onRecord: ActivityListener = async (tx, { client }, events) => {
-    for (const { action, item, aside } of events) {
-      const user = typeof item === 'string' ? item : null;
-      if (action === 'lock') await sendAlert(tx, 'failed_logins', user, client);
-      else if (aside?.isUnfamiliar) await sendAlert(tx, 'new_sign_in', user, client);
-    }
-  };
-  activity.onRecord(new Set(['lock', 'login']), onRecord);
-
-  activity.onRefusal(async ({ client }, { action, item }, code, reason) => {
-    // A code is checked only after the password, or what replaces it, was correct.
-    const isWrongCode = action === 'login' && code === 'INVALID_OTP' && reason === 'wrong_code';
-    if (isWrongCode && typeof item === 'string') await sendAlert(db, 'wrong_code', item, client);
+  activity.addListener({
+    actions: new Set(['lock', 'login']),
+    mayFollowLogin: true,
+    onRecord: async (tx, origin, events) => {
+      if (!origin) return;
+      for (const { action, item, details } of events) {
+        const user = typeof item === 'string' ? item : null;
+        if (action === 'lock') await sendAlert(tx, 'failed_logins', user, origin.client);
+        else if (details?.isUnfamiliar) await sendAlert(tx, 'new_sign_in', user, origin.client);
+      }
+    },
+    onRefusal: async ({ client }, { action, item }, code, reason) => {
+      // A code is checked only after the password, or what replaces it, was correct.
+      const isWrongCode = action === 'login' && code === 'INVALID_OTP' && reason === 'wrong_code';
+      if (isWrongCode && typeof item === 'string') await sendAlert(db, 'wrong_code', item, client);
+    },
   });
 }

@@ -60,7 +60,13 @@ export const metricsPlugin = plugin(
         return metrics.text();
       },
     });
-    app.activity.onOutcome(metrics.recordEvent);
+    app.activity.addListener({
+      mayFollowLogin: true,
+      onRecord: async (_tx, _origin, events) => {
+        for (const { action } of events) metrics.recordEvent(action, 'success');
+      },
+      onRefusal: async (_origin, { action }, code) => metrics.recordEvent(action, code ?? 'failure'),
+    });
     outages.onOutage(metrics.recordOutage);
     app.onRefusedConnection(metrics.recordRefusedConnection);
     app.addHook('onResponse', async (request, reply) => {

@@ -137,9 +137,9 @@ export function createEmailChanges(deps: {
           await writeVerifiedEmail(tx, user.id, email, clock());
           await deleteEmailChange(tx, user.id);
           await deleteSessionsOf(tx, [user.id], principal?.userId === user.id ? sessionIdOf(principal) : null);
-          const aside = former && { aside: { former } };
+          const details = former && { details: { former } };
           const event = { action: 'email_change', collection: 'users', item: user.id, changed: ['email'] } as const;
-          await activity.record(tx, { userId: user.id, client }, [{ ...event, ...aside }]);
+          await activity.record(tx, { userId: user.id, client }, [{ ...event, ...details }]);
         });
       } catch (error) {
         // Another user took the address between the check and the write.
