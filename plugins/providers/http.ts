@@ -13,8 +13,7 @@ const isDenied = ({ status, headers }: Response): boolean =>
   status === 404 || (status === 403 && !headers.has('retry-after') && headers.get('x-ratelimit-remaining') !== '0');
 
 /**
- * Fetches a document from a provider, and reads it.
- * @param read reads the text of the response, by default as JSON
+ * Fetches a document from a provider.
  * @returns undefined if `mayBeDenied` is set and the provider denies the request
  * @throws {ApiError} SERVICE_UNAVAILABLE
  */

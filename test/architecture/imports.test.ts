@@ -136,6 +136,18 @@ t.test('only the pages, the mailbox, the metrics, and the API reference are not 
   );
 });
 
+t.test('requests to other servers are sent by one HTTP client', async (t) => {
+  for (const { file, text, imports } of sources.filter(({ layer }) => layer !== 'pages')) {
+    t.notMatch(text, /(?<![.\w`])fetch\(/, file);
+    const isClient = file === 'plugins/platform/http-client.ts';
+    t.equal(
+      imports.some(({ target }) => target === 'node:https' || target === 'undici'),
+      isClient,
+      file,
+    );
+  }
+});
+
 t.test('SQL is built only in db/', async (t) => {
   for (const { file, layer, imports } of sources) {
     if (layer === 'db') continue;

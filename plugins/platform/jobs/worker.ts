@@ -5,7 +5,7 @@ export interface JobWorker {
   start(): void;
   /** Processes the jobs that are due now. @returns how many it tried */
   run(): Promise<number>;
-  /** Takes no more jobs, and waits for those in progress. */
+  /** Stops taking jobs, and waits for those in progress. */
   stop(): Promise<void>;
 }
 
