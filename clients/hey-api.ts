@@ -1,4 +1,5 @@
-import { createClient } from '../.tmp/clients/hey-api/client/index.js';
+import { type Administrator, expect, nestedFilter } from './expect.js';
+import { createClient } from './generated/hey-api/client/index.js';
 import {
   createUsers,
   deleteUser,
@@ -7,9 +8,8 @@ import {
   logout,
   readUser,
   updateUser,
-} from '../.tmp/clients/hey-api/sdk.gen.js';
-import type { UserFilter } from '../.tmp/clients/hey-api/types.gen.js';
-import { type Administrator, expect, nestedFilter } from './expect.js';
+} from './generated/hey-api/sdk.gen.js';
+import type { UserFilter } from './generated/hey-api/types.gen.js';
 
 /** @hey-api/openapi-ts, with its client for fetch. */
 export async function journey(baseUrl: string, { email, password }: Administrator): Promise<void> {

@@ -1,6 +1,6 @@
 import axios from 'axios';
-import { getGatehouse, type UserFilter } from '../.tmp/clients/orval-axios/api.js';
 import { type Administrator, expect, nestedFilter } from './expect.js';
+import { getGatehouse, type UserFilter } from './generated/orval-axios/api.js';
 
 /** orval, with its client for axios. */
 export async function journey(baseUrl: string, { email, password }: Administrator): Promise<void> {

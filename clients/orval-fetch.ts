@@ -1,3 +1,4 @@
+import { type Administrator, expect, nestedFilter } from './expect.js';
 import {
   createUsers,
   deleteUser,
@@ -7,8 +8,7 @@ import {
   readUser,
   type UserFilter,
   updateUser,
-} from '../.tmp/clients/orval-fetch/api.js';
-import { type Administrator, expect, nestedFilter } from './expect.js';
+} from './generated/orval-fetch/api.js';
 
 /** orval, with its client for fetch. */
 export async function journey(baseUrl: string, { email, password }: Administrator): Promise<void> {

@@ -1,5 +1,6 @@
 import { QueryClient } from '@tanstack/react-query';
 import axios from 'axios';
+import { type Administrator, expect, nestedFilter } from './expect.js';
 import {
   createUsers,
   deleteUser,
@@ -9,8 +10,7 @@ import {
   logout,
   type UserFilter,
   updateUser,
-} from '../.tmp/clients/orval-react-query/api.js';
-import { type Administrator, expect, nestedFilter } from './expect.js';
+} from './generated/orval-react-query/api.js';
 
 /** orval, with its client for react-query. The hooks of a page use the same functions and options. */
 export async function journey(baseUrl: string, { email, password }: Administrator): Promise<void> {

@@ -1,5 +1,5 @@
-import { Api, type UserFilter } from '../.tmp/clients/swagger-typescript-api/api.js';
 import { type Administrator, expect, nestedFilter } from './expect.js';
+import { Api, type UserFilter } from './generated/swagger-typescript-api/api.js';
 
 /** swagger-typescript-api, with its client for fetch. */
 export async function journey(baseUrl: string, { email, password }: Administrator): Promise<void> {

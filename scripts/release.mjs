@@ -4,8 +4,10 @@ import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { makeSbom, npm, readJson, sbomFile } from './sbom.mjs';
 
 const { version } = readJson('package.json');
+/** The folders that have a lockfile. */
+const folders = ['.', 'clients', 'tools/lint', 'tools/lint-openapi', 'tools/migrations'];
 try {
-  requireAudit();
+  for (const folder of folders) requireAudit(folder);
   requireChangelog();
   const sbom = makeSbom();
   mkdirSync('docs/releases', { recursive: true });
@@ -18,8 +20,8 @@ try {
 console.log(`Commit docs/releases/${version}.yaml, tag v${version}, and add ${sbomFile} to the release.`);
 
 /** No dependency may have a known vulnerability. An audit that could not run is a failure, too. */
-function requireAudit() {
-  const { stdout, stderr } = npm(['audit', '--json', '--package-lock-only']);
+function requireAudit(folder) {
+  const { stdout, stderr } = npm(['audit', '--json', '--package-lock-only'], folder);
   const report = parsed(stdout);
   const counts = report?.metadata?.vulnerabilities;
   if (counts === undefined) {
@@ -29,7 +31,7 @@ function requireAudit() {
     );
   }
   const found = Object.entries(report.vulnerabilities).map(([name, { severity }]) => `  ${name}: ${severity}`);
-  if (found.length > 0) throw new Error(`npm audit reports vulnerabilities:\n${found.join('\n')}`);
+  if (found.length > 0) throw new Error(`npm audit reports vulnerabilities in ${folder}:\n${found.join('\n')}`);
 }
 
 function requireChangelog() {

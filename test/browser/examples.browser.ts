@@ -2,12 +2,10 @@
  * The applications in `examples/react` and `examples/nextjs`, which the guide "Your own sign-in pages" explains. Each is
  * installed in a new folder, and run with the commands and variables in the guide.
  */
-import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import {
   accessibilityViolations,
@@ -18,44 +16,24 @@ import {
   saveScreenshot,
   startBrowser,
 } from '../helpers/browser.js';
+import { cannotInstall, exampleEnvironment, installExample, runNpm } from '../helpers/examples.js';
 import { alertOf, cookieHeader, follow, linksTo, mailboxKey, press, sees, signIn } from '../helpers/own-pages.js';
 import { asAdministrator, createUser, variables } from '../helpers/people.js';
 import { createHome, freePort, logLines, type Service, startService } from '../helpers/service.js';
 import { atEndOf } from '../helpers/teardown.js';
 import { currentCode, previousCode } from '../helpers/totp.js';
 
-const root = fileURLToPath(new URL('../../..', import.meta.url));
 const password = 'a good long password';
-
-/** Without the variables with which tap and npm configure their child processes. */
-const environment = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(NODE_|TAP|npm_(?!config_))/.test(name))),
-  NEXT_TELEMETRY_DISABLED: '1',
-};
-const npm = (args: string[], cwd: string) => spawnSync('npm', args, { cwd, env: environment, encoding: 'utf8' });
-const skip =
-  npm(['view', 'vite', 'version', '--fetch-retries=0'], root).status !== 0 && 'the npm registry is unavailable';
-
-/** Copies an example to a new folder, and installs its packages there. */
-function install(t: Test, name: string): string {
-  const folder = mkdtempSync(join(tmpdir(), `gatehouse-${name}-`));
-  atEndOf(t, async () => rmSync(folder, { recursive: true, force: true }));
-  const created = /(node_modules|\.next|dist|package-lock\.json)$/;
-  cpSync(join(root, 'examples', name), folder, { recursive: true, filter: (path) => !created.test(path) });
-  run(t, folder, ['install', '--no-audit', '--no-fund']);
-  return folder;
-}
-
-function run(t: Test, folder: string, args: string[]): void {
-  const { status, stdout, stderr } = npm(args, folder);
-  t.equal(status, 0, `npm ${args.join(' ')}`, { output: `${stdout}${stderr}` });
-  t.notMatch(`${stdout}${stderr}`, /\bwarn/i, `npm ${args.join(' ')} prints no warning`);
-}
 
 /** Runs a script of an example until the test ends. */
 async function start(t: Test, folder: string, url: string, args: string[], own: Record<string, string>): Promise<void> {
   // In a process group of its own, because npm does not end the processes that it starts.
-  const child = spawn('npm', args, { cwd: folder, env: { ...environment, ...own }, stdio: 'pipe', detached: true });
+  const child = spawn('npm', args, {
+    cwd: folder,
+    env: { ...exampleEnvironment, ...own },
+    stdio: 'pipe',
+    detached: true,
+  });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const ended = new Promise<void>((resolve) => child.on('close', () => resolve()));
@@ -324,9 +302,9 @@ async function testPages(t: Test, example: Example): Promise<void> {
   });
 }
 
-t.test('React', { skip }, async (t) => {
-  const folder = install(t, 'react');
-  run(t, folder, ['run', 'build']);
+t.test('React', { skip: cannotInstall }, async (t) => {
+  const folder = installExample(t, 'react');
+  runNpm(t, folder, ['run', 'build']);
   const example = await startGatehouse(t, '/');
   const { url, service } = example;
   const { port } = new URL(url);
@@ -381,10 +359,10 @@ t.test('React', { skip }, async (t) => {
   });
 });
 
-t.test('Next.js', { skip }, async (t) => {
-  const folder = install(t, 'nextjs');
+t.test('Next.js', { skip: cannotInstall }, async (t) => {
+  const folder = installExample(t, 'nextjs');
   const configuration = readFileSync(join(folder, 'tsconfig.json'), 'utf8');
-  run(t, folder, ['run', 'build']);
+  runNpm(t, folder, ['run', 'build']);
   t.equal(readFileSync(join(folder, 'tsconfig.json'), 'utf8'), configuration, 'Next.js changes no file');
   const example = await startGatehouse(t, '/sign-in', { TRUST_PROXY: '127.0.0.1' });
   const { url, service } = example;

@@ -1,7 +1,6 @@
-/** The pages in `examples/express`, which the guide "Your own sign-in pages" explains. */
+/** The application in `examples/express`, which the guide "Your own sign-in pages" explains. It is installed in a new folder. */
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import {
   accessibilityViolations,
@@ -14,13 +13,13 @@ import {
   visibleText,
   waitForOwnAccount,
 } from '../helpers/browser.js';
+import { installExample, runNpm } from '../helpers/examples.js';
 import { alertOf, cookieHeader, linksTo, mailboxKey, press, sees, signIn } from '../helpers/own-pages.js';
 import { administrator, asAdministrator, createUser, variables } from '../helpers/people.js';
 import { createHome, freePort, startService } from '../helpers/service.js';
 import { atEndOf } from '../helpers/teardown.js';
 import { currentCode, previousCode } from '../helpers/totp.js';
 
-const folder = fileURLToPath(new URL('../../../examples/express', import.meta.url));
 const password = 'a good long password';
 const browser = await startBrowser(t);
 
@@ -61,6 +60,8 @@ async function startServer(t: Test, url: string, gatehouse: string): Promise<voi
   t.equal(String(line).trim(), `Listening on ${url}`);
 }
 
+const folder = installExample(t, 'express');
+runNpm(t, folder, ['run', 'check']);
 const { url, service, call } = await startExample(t);
 const someone = (options: Parameters<typeof newPerson>[2] = {}) => newPerson(browser, { url }, options);
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import t from 'tap';
 import { createHome, freePort, startService } from '../helpers/service.js';
 
@@ -18,6 +18,12 @@ const commandIn = (text = '') => JSON.parse(text.slice(text.indexOf('['))) as [s
 const context = readFileSync('.dockerignore', 'utf8')
   .split('\n')
   .filter((line) => line.startsWith('!'));
+
+/** The names of the packages in a folder, such as `fastify` and `@fastify/cors`. */
+const packagesIn = (folder: string): string[] =>
+  readdirSync(folder).flatMap((name) =>
+    name.startsWith('@') ? readdirSync(join(folder, name)).map((part) => `${name}/${part}`) : [name],
+  );
 
 t.test('the Containerfile builds a complete service with a health check that stops properly', async (t) => {
   t.match(readFileSync('.dockerignore', 'utf8'), /^\*$/m);
@@ -46,6 +52,18 @@ t.test('the Containerfile builds a complete service with a health check that sto
     cpSync(join(build, path), join(image, target === './' ? path : target), { recursive: true });
   }
   t.strictSame(copied.length, 3);
+  // Like the image, this folder lacks the packages that only the build needs.
+  const [, removed = ''] =
+    argumentsOf('RUN')
+      .join('\n')
+      .match(/npm uninstall (.*)/) ?? [];
+  const modules = join(image, 'node_modules');
+  rmSync(modules);
+  for (const name of packagesIn('node_modules')) {
+    if (removed.split(' ').includes(name)) continue;
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(resolve('node_modules', name), join(modules, name));
+  }
 
   const home = await createHome(t, { prepared: true });
   const port = String(await freePort());

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type Answer, json, startWebServer, status } from '../helpers/web-server.js';
 
@@ -29,8 +29,16 @@ const { packages }: { packages: Record<string, Package> } = JSON.parse(readFileS
 function copyProject(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-release-'));
   t.teardown(() => rmSync(folder, { recursive: true }));
-  for (const name of ['package.json', 'package-lock.json', 'openapi.yaml', 'CHANGELOG.md', 'scripts']) {
-    cpSync(name, join(folder, name), { recursive: true });
+  for (const name of [
+    'package.json',
+    'package-lock.json',
+    'openapi.yaml',
+    'CHANGELOG.md',
+    'scripts',
+    'clients',
+    'tools',
+  ]) {
+    cpSync(name, join(folder, name), { recursive: true, filter: (path) => basename(path) !== 'node_modules' });
   }
   return folder;
 }
@@ -112,12 +120,12 @@ t.test('npm run release requires a clean audit and a changelog entry, and writes
       },
     ],
   });
-  await refused(/npm audit reports vulnerabilities:\n(?:.*\n)*? {2}ms: high/);
+  await refused(/npm audit reports vulnerabilities in \.:\n(?:.*\n)*? {2}ms: high/);
 
   advisories = json({});
   writeFileSync(join(folder, 'CHANGELOG.md'), changelog.replaceAll(`## ${version}`, '## Another'));
   await refused(/CHANGELOG.md has no heading/);
-  t.equal(asked.length, 3);
+  t.equal(asked.length, 7, 'the last of these runs audits all five lockfiles');
 
   writeFileSync(join(folder, 'CHANGELOG.md'), `${changelog}\n## ${version} (2026-01-31)\n`);
   const { code, output } = await run(folder, ['release'], `${registry}/`);

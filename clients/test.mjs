@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folder = join(root, '.tmp/clients');
+const folder = join(root, 'clients/generated');
 /** The orval clients that are tested. */
 const orval = ['fetch', 'axios', 'react-query'];
 const journeys = ['openapi-fetch', 'hey-api', 'swagger-typescript-api', ...orval.map((client) => `orval-${client}`)];
@@ -17,17 +17,26 @@ const administrator = { email: 'admin@example.com', password: 'the password of t
 
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
-const bin = (name) => join(root, 'node_modules/.bin', name);
+const bin = (name) => join(root, 'clients/node_modules/.bin', name);
 const generators = [
-  [bin('openapi-typescript'), 'openapi.yaml', '-o', '.tmp/clients/openapi-typescript/schema.ts'],
-  [bin('openapi-ts'), '-i', 'openapi.yaml', '-o', '.tmp/clients/hey-api', '-c', '@hey-api/client-fetch', '--silent'],
+  [bin('openapi-typescript'), 'openapi.yaml', '-o', 'clients/generated/schema.ts'],
+  [
+    bin('openapi-ts'),
+    '-i',
+    'openapi.yaml',
+    '-o',
+    'clients/generated/hey-api',
+    '-c',
+    '@hey-api/client-fetch',
+    '--silent',
+  ],
   [
     bin('swagger-typescript-api'),
     'generate',
     '-p',
     'openapi.yaml',
     '-o',
-    '.tmp/clients/swagger-typescript-api',
+    'clients/generated/swagger-typescript-api',
     '-n',
     'api.ts',
     '--generate-union-enums',
@@ -35,11 +44,11 @@ const generators = [
   ],
   ...orval.map((client) => [
     bin('orval'),
-    ...['-i', 'openapi.yaml', '-o', `.tmp/clients/orval-${client}/api.ts`, '--client', client],
+    ...['-i', 'openapi.yaml', '-o', `clients/generated/orval-${client}/api.ts`, '--client', client],
   ]),
 ];
 await timed('generated', () => Promise.all(generators.map(([command, ...args]) => run(command, args))));
-await timed('compiled under strict', () => run(bin('tsc'), ['-p', 'clients']));
+await timed('compiled under strict', () => run(join(root, 'node_modules/typescript-7/bin/tsc'), ['-p', 'clients']));
 
 const outdir = join(folder, 'dist');
 await build({
