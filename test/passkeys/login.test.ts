@@ -208,6 +208,7 @@ t.test('with AUTH_PASSKEYS=false, none of the operations exist', async (t) => {
   for (const [method, url] of [
     ['POST', '/auth/passkey/options'],
     ['POST', '/auth/passkey'],
+    ['POST', '/auth/passkey/check'],
     ['POST', '/users/me/passkeys/options'],
     ['POST', '/users/me/passkeys'],
     ['GET', '/users/me/passkeys'],

@@ -7,13 +7,21 @@ import { userBehind } from '../helpers/provider-records.js';
 import { refused } from '../helpers/refusals.js';
 import { refusedLogin, sentBack } from '../helpers/refused-logins.js';
 import { rfcSecret } from '../helpers/totp.js';
-import { begin, completeLogin, createVisitor, followRedirect, type Start, startPath } from '../helpers/visitor.js';
+import {
+  begin,
+  completeLogin,
+  createVisitor,
+  followRedirect,
+  type Start,
+  startPath,
+  submitForm,
+} from '../helpers/visitor.js';
 import { json, startWebServer } from '../helpers/web-server.js';
 
 /** A login can start and end on either route of the service, whichever callback URL the provider has. */
 
-const publicUrl = 'http://gatehouse.example.com';
-const keys = ['plain', 'wrong-secret'] as const;
+const publicUrl = 'https://gatehouse.example.com';
+const keys = ['plain', 'wrong-secret', 'plain-form', 'wrong-secret-form'] as const;
 const server = await startOauth2Server(t, { publicUrl, keys });
 /** Serves the discovery document of another issuer. */
 const stranger = await startWebServer(t, () => json({ issuer: 'https://another.example.com' }));
@@ -23,47 +31,62 @@ const service = await startTestApp(t, {
   AUTH_PROVIDERS: [...keys, 'stranger'].join(','),
   ...server.variables('plain', open),
   ...server.variables('wrong-secret', { ...open, CLIENT_SECRET: 'not the secret' }),
+  ...server.variables('plain-form', { ...open, RESPONSE_MODE: 'form_post' }),
+  ...server.variables('wrong-secret-form', { ...open, RESPONSE_MODE: 'form_post', CLIENT_SECRET: 'not the secret' }),
   ...providerVariables('stranger', { DRIVER: 'openid', CLIENT_ID: 'x', CLIENT_SECRET: 'x', ISSUER_URL: stranger }),
 });
 const { app } = service;
 let people = 0;
 
-async function turnOnTfa(identifier: string) {
-  const id = (await userBehind(app, 'plain', identifier))?.user.id ?? '';
+async function turnOnTfa(identifier: string, provider = 'plain') {
+  const id = (await userBehind(app, provider, identifier))?.user.id ?? '';
   await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
 }
 
+function newPerson() {
+  const id = ++people;
+  server.profile = { id, login: `octo-${id}`, name: 'Mona Lisa', email: `octo-${id}@example.com` };
+  return { id: String(id), email: `octo-${id}@example.com` };
+}
+
 for (const family of ['login', 'oauth'] as const) {
-  /** A login that returns to the callback of this route. */
-  const login = (key: string, start: Start) =>
-    completeLogin(createVisitor(service, publicUrl), key, start, async (url) =>
-      (await followRedirect(url)).replace('/auth/login/', `/auth/${family}/`),
-    );
-  const newPerson = () => {
-    const id = ++people;
-    server.profile = { id, login: `octo-${id}`, name: 'Mona Lisa', email: `octo-${id}@example.com` };
-    return { id: String(id), email: `octo-${id}@example.com` };
-  };
+  for (const [how, suffix] of [
+    ['with a redirect', ''],
+    ['with a form', '-form'],
+  ] as const) {
+    /** A login that returns to the callback of this route. */
+    const login = async (key: 'plain' | 'wrong-secret', start: Start) => {
+      const visitor = { ...createVisitor(service, publicUrl), request: service.request };
+      const returned = await followRedirect(await begin(visitor, `${key}${suffix}`, start));
+      const url = returned.replace('/auth/login/', `/auth/${family}/`);
+      if (suffix === '') return visitor.visit(url);
+      const { origin, pathname, searchParams } = new URL(url);
+      return submitForm(visitor, { url: `${origin}${pathname}`, fields: Object.fromEntries(searchParams) });
+    };
 
-  t.test(`a login can end at /auth/${family}`, async (t) => {
-    newPerson();
-    const tokens = await login('plain', { family: 'oauth' });
-    t.equal(tokens.statusCode, 200, tokens.body);
-    const sent = await login('plain', { redirect: '/welcome' });
-    t.match([sent.statusCode, sent.headers.location], [302, '/welcome']);
+    t.test(`a login can end at /auth/${family} ${how}`, async (t) => {
+      newPerson();
+      const tokens = await login('plain', { family: 'oauth' });
+      t.equal(tokens.statusCode, 200, tokens.body);
+      const sent = await login('plain', { redirect: '/welcome' });
+      t.match([sent.statusCode, sent.headers.location], [302, '/welcome']);
 
-    refusedLogin(t, await login('wrong-secret', { family: 'oauth' }), 'INVALID_PROVIDER_CONFIG', 'a wrong secret');
-    sentBack(t, await login('wrong-secret', { redirect: '/a' }), '/a', 'INVALID_PROVIDER_CONFIG', 'a wrong secret');
+      refusedLogin(t, await login('wrong-secret', { family: 'oauth' }), 'INVALID_PROVIDER_CONFIG', 'a wrong secret');
+      sentBack(t, await login('wrong-secret', { redirect: '/a' }), '/a', 'INVALID_PROVIDER_CONFIG', 'a wrong secret');
 
-    const { email } = newPerson();
-    await createTfaAccount(app, { email });
-    refusedLogin(t, await login('plain', { family: 'oauth' }), 'INVALID_PROVIDER', 'an address that is already in use');
+      const { email } = newPerson();
+      await createTfaAccount(app, { email });
+      const taken = await login('plain', { family: 'oauth' });
+      refusedLogin(t, taken, 'INVALID_PROVIDER', 'an address that is already in use');
 
-    const person = newPerson();
-    t.equal((await login('plain', { family: 'oauth' })).statusCode, 200);
-    await turnOnTfa(person.id);
-    refusedLogin(t, await login('plain', { family: 'oauth' }), 'INVALID_OTP', 'asked for a code');
+      const person = newPerson();
+      t.equal((await login('plain', { family: 'oauth' })).statusCode, 200);
+      await turnOnTfa(person.id, `plain${suffix}`);
+      refusedLogin(t, await login('plain', { family: 'oauth' }), 'INVALID_OTP', 'asked for a code');
+    });
+  }
 
+  t.test(`the callback of an unknown provider does not exist at /auth/${family}`, async (t) => {
     const nowhere = await createVisitor(service, publicUrl).visit(`/auth/${family}/nobody/callback?code=x&state=x`);
     refused(t, nowhere, 'ROUTE_NOT_FOUND', 'an unknown provider');
   });
@@ -78,10 +101,9 @@ for (const family of ['login', 'oauth'] as const) {
 }
 
 t.test('after five wrong codes, further attempts are temporarily blocked', async (t) => {
-  const id = ++people;
-  server.profile = { id, login: `octo-${id}`, name: 'Mona Lisa', email: `octo-${id}@example.com` };
+  const { id } = newPerson();
   await completeLogin(createVisitor(service, publicUrl), 'plain', { family: 'oauth' }, followRedirect);
-  await turnOnTfa(String(id));
+  await turnOnTfa(id);
   const visitor = createVisitor(service, publicUrl);
   await completeLogin(visitor, 'plain', { family: 'oauth' }, followRedirect);
   const send = () => visitor.send({ method: 'POST', url: '/auth/login/plain', payload: { otp: '000000' } });
