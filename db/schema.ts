@@ -125,8 +125,8 @@ export const users = pgTable(
     /** When the user last proved that they read the mailbox of `email`; null: never, or the address has changed since. */
     emailVerifiedAt: moment('email_verified_at'),
     /**
-     * Whether a registration created this row, and no one has updated it since. Until the address is verified, such a row reserves
-     * nothing (`isUnclaimed` in `queries/registration/unclaimed-users.ts`).
+     * Whether a registration created this row. Until the address is verified, such a row reserves nothing
+     * (`isUnclaimed` in `queries/registration/unclaimed-users.ts`).
      */
     isFromRegistration: boolean('from_registration').notNull().default(false),
   },

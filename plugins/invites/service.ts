@@ -173,6 +173,14 @@ export function createInvites(deps: {
       const distinct = [...new Map(emails.toReversed().map((email) => [email.toLowerCase(), email]))].sort();
       // If rights are compared, all addresses are in one transaction, so that a failed comparison rolls back everything.
       const size = caller.admin ? transactionSize : maxInvitesForNonAdmins;
+      if (role === undefined && distinct.length > size) {
+        // Checked before the first part, which would otherwise be invited although the request fails.
+        const invited = await lockInvitees(
+          db,
+          distinct.map(([address]) => address),
+        );
+        if (invited.filter(({ status }) => status === 'invited').length < distinct.length) throw roleRequired();
+      }
       for (let start = 0; start < distinct.length; start += size) {
         // The embedded engine runs on this thread, so other requests must be able to run between the parts.
         if (start > 0) await setImmediate();

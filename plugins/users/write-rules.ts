@@ -187,10 +187,6 @@ export function createUserWriteRules(deps: {
       await checkUnique(tx, changes, 'email', 'email', 'any', ({ input }) => input.email);
       await checkUnique(tx, changes, 'token', 'token_hash', 'exact', () => concealed);
       for (const { payload } of changes) writeTimes(payload.columns, action, clock());
-      // Someone is responsible for the user from now on.
-      for (const { payload } of action === 'update' ? changes : []) {
-        if (Object.keys(payload.columns).length + payload.links.size > 0) payload.columns.from_registration = false;
-      }
     },
     makeWay: async (tx, caller, changes) => {
       const emails = changes

@@ -213,3 +213,13 @@ t.test('an invitation stops when the client disconnects', async (t) => {
   if (engine === 'embedded') t.ok(after < 5_000, `${after} of 10,000 were invited, in complete batches`);
   else t.equal(after, 0, 'no user was invited');
 });
+
+t.test('without a role, a request that is refused invites nobody again', async (t) => {
+  const pending = newAddresses(120);
+  t.equal((await invite(pending)).statusCode, 204);
+  await assertUnchanged(t, app, 'one address is new', async () => {
+    const email = [...pending, 'zz-new@example.com'];
+    refused(t, await post('/users/invite', { email }, admin.headers), 'INVALID_PAYLOAD', 'a role is required');
+  });
+  t.equal((await post('/users/invite', { email: pending }, admin.headers)).statusCode, 204);
+});

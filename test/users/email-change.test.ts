@@ -298,6 +298,19 @@ t.test('an update of the caller’s own row starts the same email change', async
       }
     }
   }
+  for (const [form, write] of Object.entries(forms)) {
+    const name = `unicode-${++count}`;
+    const stored = `${name}@xn--mller-kva.example`;
+    const member = await newMember({ policies: [policy] });
+    const change = write(member.id, { email: `${name}@MÜLLER.example` }) as [string, object];
+    t.equal((await patch(...change, member.headers)).statusCode, 200, form);
+    t.equal((await profileOf(member.headers)).pending_email, stored, `${form}: in the ASCII form`);
+    t.equal((await confirm(await tokenFor(app, stored), member.headers)).statusCode, 204);
+    t.equal((await storedUser(app, member.id)).email, stored);
+    t.equal((await patch(...change, member.headers)).statusCode, 200);
+    t.equal((await profileOf(member.headers)).pending_email, null, `${form}: the current address`);
+    t.equal((await mailsTo(app, stored)).length, 1, `${form}: the current address gets no email`);
+  }
   const plain = await newMember({
     policies: [await policyWith(app, [{ collection: 'users', action: 'update', fields: ['title'] }])],
   });

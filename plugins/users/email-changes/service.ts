@@ -17,6 +17,7 @@ import {
   readAccountStates,
 } from '../../../db/queries/mail/recipients.js';
 import { transact } from '../../../db/statements.js';
+import { storedEmail } from '../../../schemas/common.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { Activity } from '../../activity/service.js';
 import type { StepUp } from '../../auth/step-up/service.js';
@@ -83,8 +84,9 @@ export function createEmailChanges(deps: {
       await activity.record(tx, origin, [eventOf('email_change_cancel', userId)]);
   };
 
-  const start: EmailChanges['start'] = async (tx, caller, email) => {
+  const start: EmailChanges['start'] = async (tx, caller, given) => {
     const { userId, client } = caller;
+    const email = storedEmail(given) ?? given;
     const user = await lockRecipient(tx, userId);
     if (user?.status !== 'active') throw new ApiError('INVALID_CREDENTIALS');
     await stepUp.requireStillProved(tx, caller);
