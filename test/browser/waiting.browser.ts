@@ -96,7 +96,7 @@ t.test('while an action runs, its button shows that it is busy, and keeps its wi
   await page.getByLabel('First name').fill('Ada');
   const save = page.getByRole('button', { name: 'Save' });
   // The dialog grows while it appears.
-  await page.waitForFunction("document.getAnimations().every(({ playState }) => playState !== 'running')");
+  await page.evaluate('Promise.all(document.getAnimations().map(({ finished }) => finished)).then(() => {})');
   const before = await save.boundingBox();
   await save.click();
   await page.locator('button[aria-busy=true]').waitFor();

@@ -225,7 +225,8 @@ export const registration: readonly Mutation[] = [
     edits: [
       {
         find: 'writeTimes(payload.columns, action, clock());',
-        replace: "writeTimes(payload.columns, action, clock()); if (action === 'update') for (const { payload } of changes) payload.columns.from_registration = false;",
+        replace:
+          "writeTimes(payload.columns, action, clock()); if (action === 'update') for (const { payload } of changes) payload.columns.from_registration = false;",
       },
     ],
     tests: ['test/registration/unclaimed.test.ts'],
