@@ -62,6 +62,13 @@ export function parseUrl(text: string, base?: string): URL | undefined {
   }
 }
 
+/** Converts a Unicode domain after the last `@` to ASCII, also in a part of an address, such as `@müller.example`. */
+export function withAsciiDomain(text: string): string {
+  const end = text.lastIndexOf('@') + 1;
+  const domain = text.slice(end);
+  return end === 0 || /^[\0-\x7f]*$/.test(domain) ? text : text.slice(0, end) + (domainToASCII(domain) || domain);
+}
+
 /** A UUID of any version, in either letter case (RFC 9562). */
 export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

@@ -64,6 +64,14 @@ const unsupported: Readonly<Record<string, readonly string[]>> = {
   ssl_min_protocol_version: ['TLSv1', 'TLSv1.1', 'TLSv1.2'],
 };
 
+/** The values of parameters that have only a few. A server that accepts writes is used, whatever `target_session_attrs` says. */
+const choicesOf: Readonly<Record<string, readonly string[]>> = {
+  sslmode: sslModes,
+  sslnegotiation: ['postgres', 'direct'],
+  target_session_attrs: ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'],
+  prepare: ['true', 'false'],
+};
+
 /** The message completes "DATABASE_URL: ". It never contains a part of the URL that may be a password. */
 class DatabaseUrlError extends Error {}
 
@@ -173,9 +181,11 @@ function parameterFaults(parameters: DatabaseUrl['parameters']): string[] {
           : 'a parameter is unknown; special characters in a user name or password must be percent-encoded',
       );
   }
-  const mode = parameters.get('sslmode');
-  if (mode !== undefined && !sslModes.includes(mode))
-    faults.push(`the parameter sslmode must be one of ${sslModes.join(', ')}`);
+  for (const [name, choices] of Object.entries(choicesOf)) {
+    const choice = parameters.get(name);
+    if (choice !== undefined && !choices.includes(choice))
+      faults.push(`the parameter ${name} must be one of ${choices.join(', ')}`);
+  }
   const timeout = parameters.get('connect_timeout');
   if (timeout !== undefined && !/^\d{1,5}$/.test(timeout))
     faults.push('the parameter connect_timeout must be a number of seconds');

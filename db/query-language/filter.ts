@@ -1,4 +1,4 @@
-import { isObject, storedEmail, uuidPattern } from '../../schemas/common.js';
+import { isObject, storedEmail, uuidPattern, withAsciiDomain } from '../../schemas/common.js';
 import { type Operator, operatorsOf, type ValueType } from '../../schemas/operators.js';
 import { type Collection, type CollectionName, collections, type Field, type ValueField } from './collections.js';
 import { forbiddenField, invalidQuery } from './invalid-query.js';
@@ -209,7 +209,7 @@ function condition(name: string, field: ValueField, operator: Operator, value: u
   if (operator === 'eq' && first === '')
     throw invalidQuery(`${name}: _eq requires a value. Use _empty to find empty text.`);
   const only = scalar(name, field.type, first);
-  return compare(operator, [operator === 'eq' || operator === 'neq' ? whole(field, only) : only]);
+  return compare(operator, [operator === 'eq' || operator === 'neq' ? whole(field, only) : partial(field, only)]);
 }
 
 /** The stored form of a value: UUIDs are in lower case, including in fields that may contain other text, and domains in ASCII. */
@@ -217,6 +217,10 @@ function whole(field: ValueField, value: Scalar): Scalar {
   if (field.folded) return storedEmail(String(value)) ?? value;
   return field.whole && uuidPattern.test(String(value)) ? String(value).toLowerCase() : value;
 }
+
+/** A part of a value in the form in which it is stored. */
+const partial = (field: ValueField, value: Scalar): Scalar =>
+  field.folded && typeof value === 'string' ? withAsciiDomain(value) : value;
 
 /** The values of a variable, or the value itself if it is not a variable. */
 function resolve(value: unknown, variables: Variables): unknown[] {

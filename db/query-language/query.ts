@@ -1,3 +1,4 @@
+import { storedEmail } from '../../schemas/common.js';
 import type { ListQuery } from '../../schemas/item-requests.js';
 import { type Collection, collections } from './collections.js';
 import { type FieldTree, parseFields } from './fields.js';
@@ -121,7 +122,8 @@ function searchOf(value = ''): string | null {
   const term = value.trim();
   if (term.length > 255 || term.includes('\0'))
     throw invalidQuery('search can have at most 255 characters, and no NUL character');
-  return term === '' ? null : term;
+  // Addresses are stored with an ASCII domain.
+  return term === '' ? null : (storedEmail(term) ?? term);
 }
 
 const maxSortKeys = 20;

@@ -71,7 +71,7 @@ export function readProfile(given: Readonly<Record<string, unknown>>, keys: Prof
           );
   const raw = cleaned(given, 0) as Record<string, unknown>;
   const email = at(keys.EMAIL_KEY);
-  const read = typeof email === 'string' && email !== '' ? readEmail(email) : undefined;
+  const read = isAbsent(email) ? undefined : typeof email === 'string' ? readEmail(email) : { fault: 'must be text' };
   return {
     identifier: identifierOf(at(keys.IDENTIFIER_KEY)),
     email: read !== undefined && 'email' in read ? read.email : null,
@@ -86,6 +86,8 @@ export function readProfile(given: Readonly<Record<string, unknown>>, keys: Prof
     data: truncateToLimit(Object.entries(raw).filter(([name]) => !protocolClaims.has(name))),
   };
 }
+
+const isAbsent = (value: unknown) => value === undefined || value === null || value === '';
 
 /**
  * The groups of a user: a list, a single group, or an object whose keys are the groups, as Zitadel's roles are. If there are more than

@@ -29,7 +29,7 @@ export function trustsProxyOf(setting: Config['TRUST_PROXY']): TrustsProxy {
 }
 
 /** `[2001:db8::1]:443` and `203.0.113.7:51234`; RFC 7239 also allows a name in place of the port. */
-const withPort = /^(?:\[([^\]]*)\]|([\d.]+))(?::(?:\d{1,5}|_[\w.-]+))?$/;
+const withPort = /^(?:\[([^\]]*)\]|([\d.]+))(?::(?:\d{0,5}|_[\w.-]+))?$/;
 
 /**
  * The IP address in an entry of X-Forwarded-For. Some proxies add the port of the client (Azure Application Gateway), brackets, or
@@ -42,8 +42,7 @@ export function bareAddress(entry: string): string | null {
   const [, inBrackets, withoutBrackets] = withPort.exec(text) ?? [];
   const [address = ''] = (inBrackets ?? withoutBrackets ?? text).split('%', 1);
   const family = isIP(address);
-  // Brackets belong to IPv6.
-  if (family === 0 || (inBrackets !== undefined && family === 4)) return null;
+  if (family === 0) return null;
   if (family === 4) return address;
   const canonical = new SocketAddress({ address, family: 'ipv6' }).address;
   return canonical.replace(/^::ffff:(?=[\d.]+$)/, '');

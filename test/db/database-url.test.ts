@@ -6,7 +6,7 @@ import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import t from 'tap';
-import { readDatabaseUrl, serversIn } from '../../db/postgres/database-url.js';
+import { databaseUrlFaults, readDatabaseUrl, serversIn } from '../../db/postgres/database-url.js';
 import { createPostgresPool } from '../../db/postgres/pool.js';
 import { createTestDatabase, engine } from '../helpers/databases.js';
 import { freePort } from '../helpers/ports.js';
@@ -49,6 +49,13 @@ t.test('a URL is read as libpq reads it', async (t) => {
   t.equal(readDatabaseUrl('postgres://db').database, undefined);
   t.equal(serversIn('postgres://me:secret@[::1],db:5433/x'), '[::1]:5432,db:5433');
   t.equal(serversIn('postgres:///x?host=/run'), '/run/.s.PGSQL.5432');
+});
+
+t.test('a parameter with a value that it cannot have is reported by name', async (t) => {
+  for (const name of ['sslmode', 'sslnegotiation', 'target_session_attrs', 'prepare']) {
+    t.match(databaseUrlFaults(`postgres://db?${name}=bogus`), [new RegExp(`the parameter ${name} must be one of`)]);
+  }
+  t.strictSame(databaseUrlFaults('postgres://db?target_session_attrs=primary&prepare=false&sslnegotiation=direct'), []);
 });
 
 t.test('the service connects in each of these ways', { skip }, async (t) => {

@@ -240,6 +240,18 @@ export const registration: readonly Mutation[] = [
   },
   {
     ids: [],
+    fault: 'a filter by a part of an address does not find Unicode domains',
+    edits: [{ find: 'partial(field, only)', replace: 'only' }],
+    tests: ['test/server/http/one-grammar.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a search for an address does not find Unicode domains',
+    edits: [{ find: '(storedEmail(term) ?? term)', replace: 'term' }],
+    tests: ['test/server/http/one-grammar.test.ts'],
+  },
+  {
+    ids: [],
     fault: 'a change of address keeps a Unicode domain',
     edits: [{ find: 'const email = storedEmail(given) ?? given;', replace: 'const email = given;' }],
     tests: ['test/users/email-change.test.ts'],

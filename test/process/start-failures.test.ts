@@ -99,6 +99,11 @@ t.test('an unavailable database is reported quickly with a message, without the 
     { name: 'unknown user', port: await refusing('28000', 'who?'), says: 'rejects this user' },
     { name: 'no such database', port: await refusing('3D000', 'none'), says: 'does not have this database' },
     { name: 'it is starting up', port: await refusing('57P03', 'wait'), says: 'PostgreSQL cannot be reached' },
+    {
+      name: 'a bad setting',
+      port: await refusing('22023', 'no such setting'),
+      says: 'no such setting. Check DATABASE_URL.',
+    },
     { name: 'full', port: await refusing('53300', 'full'), says: 'PostgreSQL cannot be reached' },
     { name: 'it never responds', port: await startFakePostgres(t, 'silent'), says: 'PostgreSQL cannot be reached' },
     { name: 'it hangs up', port: await startFakePostgres(t, 'hangs up'), says: 'PostgreSQL cannot be reached' },

@@ -649,11 +649,13 @@ t.test('impossible settings are reported at startup', async (t) => {
 });
 
 t.test('an address that is refused is logged', async (t) => {
-  const { sub } = issuers.slack.useNewUser({ email: 'not an address', email_verified: true });
-  logged.length = 0;
-  const response = await login('slack');
-  t.equal(response.statusCode, 200);
-  causeIsLogged(t, 'slack', String(response.headers['x-request-id']), /the email address is refused/);
-  const [user] = await app.db.select().from(users).where(eq(users.externalIdentifier, sub));
-  t.equal(user?.email, null);
+  for (const email of ['not an address', ['ada@example.com'], { address: 'ada@example.com' }, 5, true]) {
+    const { sub } = issuers.slack.useNewUser({ email, email_verified: true });
+    logged.length = 0;
+    const response = await login('slack');
+    t.equal(response.statusCode, 200);
+    causeIsLogged(t, 'slack', String(response.headers['x-request-id']), /the email address is refused/);
+    const [user] = await app.db.select().from(users).where(eq(users.externalIdentifier, sub));
+    t.equal(user?.email, null);
+  }
 });

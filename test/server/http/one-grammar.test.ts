@@ -133,6 +133,16 @@ t.test('a Unicode domain and its ASCII form are one address', async (t) => {
   const many = { keys: [other], data: { email: 'eva@例え.テスト' } };
   t.equal((await request({ method: 'PATCH', url: '/users', headers, payload: many })).statusCode, 200);
   t.match(await app.db.select().from(users).where(eq(users.id, other)), [{ email: 'eva@xn--r8jz45g.xn--zckzah' }]);
+  for (const query of [
+    'search=EVA@例え.テスト',
+    'filter[email][_contains]=va@例え.テスト',
+    'filter[email][_starts_with]=eva@例え.テスト',
+    'filter[email][_ends_with]=@例え.テスト',
+    'filter[email][_iends_with]=@例え.テスト',
+  ]) {
+    const found = await get(`/users?fields=id&${encodeURI(query)}`, session);
+    t.strictSame(found.json().data, [{ id: other }], query);
+  }
 });
 
 t.test('an address that is already stored works, even if it would be refused today', async (t) => {
