@@ -67,11 +67,12 @@ t.test('the time for any password is bounded, also with words that belong to the
     for (const text of slow) {
       const password = text.repeat(64).slice(0, length);
       let time = Number.POSITIVE_INFINITY;
-      // On a busy machine, the thread has to wait, so the fastest attempt counts.
+      // Processor time, because the thread has to wait on a busy machine. The main thread does nothing in the meantime.
       for (let attempt = 1; attempt <= 5 && time > 200; attempt++) {
-        const start = performance.now();
+        const start = process.cpuUsage();
         await strength.evaluate({ ...task([password], null, length), candidates: [{ password, ownWords }] }, undefined);
-        time = Math.min(time, performance.now() - start);
+        const { user, system } = process.cpuUsage(start);
+        time = Math.min(time, (user + system) / 1_000);
       }
       t.ok(time < 400 * slowness(), `${text}, ${length} characters: ${time} ms`);
     }

@@ -72,6 +72,8 @@ t.test('a client is not limited together with others, and does not evade its lim
   const clients = Array.from({ length: 150 }, (_, index) => `203.0.113.${index}:${40_000 + index}`);
   const statuses = await Promise.all(clients.map(ask));
   t.strictSame(new Set(statuses), new Set([200]), '150 clients of one proxy');
+  const behind = Array.from({ length: 10 }, (_, index) => `192.0.2.${index}:80, 10.9.9.9:${index}, [fd00::1]:${index}`);
+  t.strictSame(new Set(await Promise.all(behind.map(ask))), new Set([200]), '10 clients of proxies with a port');
 
   for (const [what, format] of Object.entries({
     'IPv4 with a port': (index: number) => `198.51.100.1:${index}`,
