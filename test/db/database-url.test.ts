@@ -51,10 +51,14 @@ t.test('a URL is read as libpq reads it', async (t) => {
   t.equal(serversIn('postgres:///x?host=/run'), '/run/.s.PGSQL.5432');
 });
 
-t.test('a parameter with a value that it cannot have is reported by name', async (t) => {
+t.test('a parameter with a value that it cannot have is reported by name, and a password never', async (t) => {
   for (const name of ['sslmode', 'sslnegotiation', 'target_session_attrs', 'prepare']) {
     t.match(databaseUrlFaults(`postgres://db?${name}=bogus`), [new RegExp(`the parameter ${name} must be one of`)]);
   }
+  // A question mark in a password must be encoded. What follows it is mistaken for a parameter.
+  const [fault] = databaseUrlFaults('postgres://me:the?rest-of-it@db/name');
+  t.match(fault, 'must be percent-encoded');
+  t.notMatch(fault, 'rest-of-it');
   t.strictSame(databaseUrlFaults('postgres://db?target_session_attrs=primary&prepare=false&sslnegotiation=direct'), []);
 });
 

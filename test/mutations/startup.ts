@@ -88,7 +88,7 @@ export const startup: readonly Mutation[] = [
     ids: [],
     fault: 'the error for an invalid DATABASE_URL contains a part of the password',
     edits: [{ find: '/^\\w+$/.test(name)', replace: 'name.length > 0' }],
-    tests: ['test/platform/config/config.test.ts'],
+    tests: ['test/db/database-url.test.ts'],
   },
   {
     ids: [],
