@@ -93,8 +93,8 @@ const unfit = (reason: string) =>
   );
 
 /**
- * Queues in the database itself (pg-boss), on either engine. Any number of processes can share them, and no job is lost when one of them
- * crashes.
+ * Creates the queues, which pg-boss stores in the database, on either engine. Several processes can share them. If a process crashes, its
+ * jobs are not lost.
  * @param onError called with errors that occur during maintenance of the tables
  */
 export function createJobQueues(connection: DatabaseConnection, onError: (error: unknown) => void): JobQueues {

@@ -38,13 +38,13 @@ export function explainStartFailure(error: unknown, databaseUrl?: string): strin
     return `The pooler${at} does not accept DATABASE_SCHEMA. Unset it, and set the schema of the role: \`ALTER ROLE … SET search_path = …\`.`;
   const refusal = refusals[sqlStateOf(error) ?? ''];
   if (refusal) return `PostgreSQL${at} ${refusal}`;
-  const cause = rootCause(error) as Error & { severity?: unknown };
-  // For instance, because of a setting in the URL.
-  if (cause.severity === 'FATAL' && !isDatabaseUnavailable(error))
-    return `PostgreSQL${at} refuses the connection: ${cause.message}. Check DATABASE_URL.`;
   if (isDatabaseUnavailable(error)) {
     return `PostgreSQL cannot be reached${at} (${rootCause(error).message}). Check that it is running, and check the host and port in DATABASE_URL. To use the embedded database, unset DATABASE_URL.`;
   }
+  const cause = rootCause(error) as Error & { severity?: unknown };
+  // For instance, because of a setting in the URL.
+  if (cause.severity === 'FATAL')
+    return `PostgreSQL${at} refuses the connection: ${cause.message}. Check DATABASE_URL.`;
   if (code === 'EADDRINUSE')
     return `Port ${port} is in use. Stop the process that listens on it, or set PORT to another port.`;
   if (code === 'EADDRNOTAVAIL')

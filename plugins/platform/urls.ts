@@ -50,6 +50,9 @@ export function webUrl(text: string): URL | undefined {
   return isWeb && url.username === '' && url.password === '' ? url : undefined;
 }
 
+/** Whether a text is an https URL, such as that of an avatar. */
+export const isHttpsUrl = (text: string): boolean => /^https:\/\/[^\s]+$/i.test(text) && parseUrl(text) !== undefined;
+
 const here = 'http://here.invalid';
 
 /**

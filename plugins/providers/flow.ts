@@ -6,7 +6,7 @@ import { ApiError, routeNotFound, unavailable } from '../../schemas/errors.js';
 import type { SessionMode, SessionTokens } from '../../schemas/sessions.js';
 import { basePathOf } from '../platform/urls.js';
 import type { Principal } from '../server/caller.js';
-import { sessionOf } from '../server/credential.js';
+import { requireSession } from '../server/credential.js';
 import { toApiError } from '../server/errors.js';
 import type { Accounts, LoginOutcome } from './accounts.js';
 import { type Attempt, type Attempts, attemptTimeoutMs, challengeOf, type LoginRouteGroup } from './attempts.js';
@@ -190,8 +190,7 @@ export function createProviderFlow(deps: Dependencies): ProviderFlow {
 
     beginLink: async (request, reply, caller, redirect) => {
       const entry = entryOf(request);
-      const session = sessionOf(caller)?.id;
-      if (session === undefined) throw new ApiError('FORBIDDEN');
+      const { id: session } = requireSession(caller);
       const to = redirectOf(entry, redirect);
       try {
         return await start(reply, entry, { form: 'login', redirect: to, link: { user: caller.userId, session } });

@@ -19,7 +19,7 @@ export interface SessionCredential extends CredentialOf<'session', null> {
   lastUsed: number;
 }
 
-/** Its ID is that of the user, who has at most one static token. */
+/** The ID of this credential is the user's ID, because a user can have only one static token. */
 type StaticTokenCredential = CredentialOf<'static token', null>;
 
 /** What a caller has authenticated with. Each kind has a resolver (`plugins/access/credentials/`). */

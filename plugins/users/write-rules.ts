@@ -9,7 +9,7 @@ import { deleteRegistrations, deleteSettledRegistrations } from '../../db/querie
 import { deleteUnclaimedUsers } from '../../db/queries/registration/unclaimed-users.js';
 import { lockTwoFactorUser } from '../../db/queries/tfa/two-factor.js';
 import { collections } from '../../db/query-language/collections.js';
-import { maxEmailLength, parseUrl, storedEmail, uuidPattern } from '../../schemas/common.js';
+import { maxEmailLength, storedEmail, uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import { userStatuses } from '../../schemas/users.js';
 import { grantsAccountAccess, requireNoAdministrator, requireRightsOverUsers } from '../access/account-rights.js';
@@ -21,6 +21,7 @@ import type { StepUp } from '../auth/step-up/service.js';
 import { invalidPayload, type SpecialFields } from '../items/payload.js';
 import type { Change, WriteRules } from '../items/write-engine.js';
 import type { Clock } from '../platform/clock.js';
+import { isHttpsUrl } from '../platform/urls.js';
 import type { Caller, Principal } from '../server/caller.js';
 import { sessionIdOf } from '../server/credential.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
@@ -85,7 +86,7 @@ const special: SpecialFields = {
 /** Returns the id of a file in lower case, or an https URL unchanged. @throws {ApiError} INVALID_PAYLOAD */
 function readAvatar(value: string): string {
   if (uuidPattern.test(value)) return value.toLowerCase();
-  if (!/^https:\/\/[^\s]+$/i.test(value) || !parseUrl(value)) {
+  if (!isHttpsUrl(value)) {
     throw invalidPayload('avatar must be a UUID or an https URL');
   }
   return value;

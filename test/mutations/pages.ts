@@ -39,7 +39,7 @@ export const pages: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'people who may not read the mailbox get JSON',
+    fault: 'a browser without access to the mailbox gets a JSON error',
     edits: [
       { in: 'mailboxRoutes', find: 'error.status === 403 && wantsHtml', replace: 'error.status === 404 && wantsHtml' },
     ],

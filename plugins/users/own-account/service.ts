@@ -6,13 +6,13 @@ import { readSettings } from '../../../db/queries/settings/settings.js';
 import { type ProfileColumns, readExport, readProfile, writeProfile } from '../../../db/queries/users/own-account.js';
 import { collections } from '../../../db/query-language/collections.js';
 import { transact } from '../../../db/statements.js';
-import { parseUrl } from '../../../schemas/common.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { AccountExport, Profile, ProfileChanges } from '../../../schemas/own-account.js';
 import type { Activity } from '../../activity/service.js';
 import { createFairQueue, type FairQueue } from '../../auth/passwords/fair-queue.js';
 import { invalidPayload, readValue } from '../../items/payload.js';
 import type { Clock } from '../../platform/clock.js';
+import { isHttpsUrl } from '../../platform/urls.js';
 import type { Principal } from '../../server/caller.js';
 
 /** Operations of users on their own account, whatever their permissions. */
@@ -133,5 +133,3 @@ function readChanges(changes: ProfileChanges): ProfileColumns {
   }
   return columns;
 }
-
-const isHttpsUrl = (text: string): boolean => /^https:\/\/[^\s]+$/i.test(text) && parseUrl(text) !== undefined;
