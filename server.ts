@@ -3,12 +3,12 @@ import './plugins/platform/v8-tuning.js';
 import closeWithGrace from 'close-with-grace';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from './app.js';
+import { respondWhileStarting } from './plugins/http/startup-responder.js';
 import { loadConfig, misspelledVariables } from './plugins/platform/config.js';
 import { databaseLocation } from './plugins/platform/database.js';
 import { startedOnTerminal, tolerateLostStreams } from './plugins/platform/standard-streams.js';
 import { explainStartFailure } from './plugins/platform/startup-errors.js';
 import { releaseStartupMemory } from './plugins/platform/v8-tuning.js';
-import { respondWhileStarting } from './plugins/server/startup-responder.js';
 import type { Config } from './schemas/config.js';
 
 const misspelled = misspelledVariables().map(

@@ -7,7 +7,7 @@ import { createQueueTables } from './job-queue.js';
 import { readBuildMigrations } from './migration-journal.js';
 import { type Pause, withMigrationLock } from './migration-lock.js';
 import { ensureSearchIndexes } from './postgres/search-indexes.js';
-import { readAppliedMigrations, recordCompatibility } from './queries/server/migrations.js';
+import { readAppliedMigrations, recordCompatibility } from './queries/platform/migrations.js';
 import { compactUserCounts } from './queries/users/user-counts.js';
 import { SchemaError } from './schema-error.js';
 import { rows } from './statements.js';

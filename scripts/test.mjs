@@ -1,5 +1,5 @@
 // Runs tests and ends with a one-line summary: `node scripts/test.mjs embedded|postgres|process|browser|long [--everyday] [files]`. A
-// file is named as in `auth/login`, or by its path. `embedded` and `postgres` run the suite on the respective engine. `process` runs
+// file is named as in `sessions/login`, or by its path. `embedded` and `postgres` run the suite on the respective engine. `process` runs
 // the tests that start and kill services in separate processes. `browser` runs the tests that need a browser; on PostgreSQL if it is
 // available, because that starts faster. `long` runs the long form of the tests that have one (`test/helpers/long.ts`). `process` and
 // `long` use the embedded engine or that of TEST_ENGINE. `--everyday` leaves out the tests that try hundreds of cases or are slow.
@@ -35,7 +35,7 @@ const maxDetails = 40;
 /** The last error output of the tests, for failures outside of a test. */
 let errorOutput = '';
 /** Run in separate processes: tests that measure time or memory, so that they do not affect each other, and tests of a fresh start. */
-const isolatedFiles = ['users/bulk.test.js', 'auth/passwords/service.test.js', 'openapi/document.test.js'];
+const isolatedFiles = ['users/bulk.test.js', 'passwords/service.test.js', 'openapi/document.test.js'];
 /**
  * Tests that hardly depend on the engine, as files or folders. When all tests run, each of these runs on one engine only, the more
  * demanding one if the engines differ.
@@ -61,7 +61,7 @@ const onOneEngine = {
     'providers/redirects.test.js',
     'providers/settings.test.js',
     'sdk/',
-    'server/http/',
+    'http/',
     'tokens/hostile-',
   ],
   postgres: [
@@ -86,10 +86,10 @@ const notEveryday = [
   'activity/chain.test.js',
   'activity/refusals.test.js',
   'architecture/faults.test.js',
-  'auth/passwords/rules.test.js',
-  'auth/step-up/configured-methods.test.js',
-  'auth/step-up/matrix.test.js',
-  'auth/step-up/strength.test.js',
+  'passwords/rules.test.js',
+  'step-up/configured-methods.test.js',
+  'step-up/matrix.test.js',
+  'step-up/strength.test.js',
   'browser/accessibility.browser.js',
   'browser/csrf.browser.js',
   'browser/examples.browser.js',
@@ -131,12 +131,12 @@ const notEveryday = [
   'providers/redirects.test.js',
   'registration/independent.test.js',
   'registration/unclaimed.test.js',
-  'server/http/forwarded-addresses.test.js',
-  'server/http/hostile.test.js',
-  'server/http/one-grammar.test.js',
-  'server/http/routing.test.js',
-  'server/limits/',
-  'server/outages.test.js',
+  'http/forwarded-addresses.test.js',
+  'http/hostile.test.js',
+  'http/one-grammar.test.js',
+  'http/routing.test.js',
+  'rate-limits/',
+  'monitoring/outages.test.js',
   'tokens/hostile-',
 ];
 
@@ -252,7 +252,7 @@ async function runFiles(all) {
   return status;
 }
 
-/** The compiled file of a test. @param name such as `auth/login`, or its path in `test/` or `dist/test/` */
+/** The compiled file of a test. @param name such as `sessions/login`, or its path in `test/` or `dist/test/` */
 function fileOf(name) {
   const stem = name.replace(/^(dist\/)?test\//, '').replace(/\.(test|browser)\.[jt]s$/, '');
   const files = ['test', 'browser'].map((kind) => join('dist/test', `${stem}.${kind}.js`));

@@ -1,8 +1,8 @@
 // Writes docs/api-access.md from what the routes declare: `npm run docs`.
 import { writeFileSync } from 'node:fs';
 import { buildApp } from '../app.js';
+import type { Operation } from '../plugins/http/route-rules.js';
 import { loadConfig } from '../plugins/platform/config.js';
-import type { Operation } from '../plugins/server/route-rules.js';
 
 const callers = {
   open: 'anyone',

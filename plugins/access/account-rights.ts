@@ -3,7 +3,7 @@ import { administratorsAmong } from '../../db/queries/access/administrators.js';
 import { findPrincipalsAmong, findPublicPolicies, type PrincipalRecord } from '../../db/queries/access/principals.js';
 import type { Key } from '../../db/queries/items/writes.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Caller } from '../server/caller.js';
+import type { Caller } from '../http/caller.js';
 import { hasMoreRights } from './compare-rights.js';
 import { variablesOf } from './view.js';
 

@@ -1,9 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../schemas/config.js';
 import { unavailable } from '../../schemas/errors.js';
+import type { Client, Principal } from '../http/caller.js';
+import { toApiError } from '../http/errors.js';
 import { within } from '../platform/within.js';
-import type { Client, Principal } from '../server/caller.js';
-import { toApiError } from '../server/errors.js';
 import type { AccessTokens } from '../tokens/access-tokens.js';
 import type { Access } from './service.js';
 

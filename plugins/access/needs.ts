@@ -1,7 +1,7 @@
 import { collections } from '../../db/query-language/collections.js';
 import type { Need, NeededRight } from '../../schemas/needs.js';
 import { settingNames } from '../../schemas/settings.js';
-import type { Caller } from '../server/caller.js';
+import type { Caller } from '../http/caller.js';
 
 /**
  * Whether a caller may call a route at all. Rules are not evaluated here: the access to individual items and fields is checked

@@ -1,7 +1,7 @@
 import type { Executor } from '../../db/client.js';
 import { findPublicPolicies } from '../../db/queries/access/principals.js';
 import { ApiError } from '../../schemas/errors.js';
-import { type Caller, type Client, type Principal, type Rights, rightsOf } from '../server/caller.js';
+import { type Caller, type Client, type Principal, type Rights, rightsOf } from '../http/caller.js';
 import type { CredentialResolver, Lookup, PresentedIn } from './credentials/resolver.js';
 
 export interface Access {

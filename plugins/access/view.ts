@@ -1,7 +1,7 @@
 import { type CollectionName, collections } from '../../db/query-language/collections.js';
 import { type AccessView, type ReadGrant, ruleOf, seesAll } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
-import type { Caller } from '../server/caller.js';
+import type { Caller } from '../http/caller.js';
 
 /** The values of the dynamic variables for this caller. */
 export const variablesOf = (caller: Caller, now: Date): Variables => ({

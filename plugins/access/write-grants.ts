@@ -2,7 +2,7 @@ import type { PermissionRecord } from '../../db/queries/access/principals.js';
 import type { CollectionName } from '../../db/query-language/collections.js';
 import { type Filter, ruleOf } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
-import type { Caller } from '../server/caller.js';
+import type { Caller } from '../http/caller.js';
 
 /** A right to write these fields of the items that match the rule, if the written item passes the validation. */
 export interface WriteGrant {

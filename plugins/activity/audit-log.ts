@@ -4,9 +4,9 @@ import type { Executor } from '../../db/client.js';
 import { insertActivity, type NewActivity } from '../../db/queries/activity/activity.js';
 import type { FailureReason, Outcome } from '../../schemas/activity.js';
 import type { ErrorCode } from '../../schemas/errors.js';
+import type { Origin } from '../http/caller.js';
 import type { Clock } from '../platform/clock.js';
-import type { Origin } from '../server/caller.js';
-import type { RateLimits } from '../server/rate-limits/service.js';
+import type { RateLimits } from '../rate-limits/service.js';
 import type { ActivityEvent, ActivityListener } from './service.js';
 import type { Signatures } from './signatures.js';
 

@@ -3,7 +3,7 @@ import type { NewActivity } from '../../db/queries/activity/activity.js';
 import type { AccountState } from '../../db/queries/mail/recipients.js';
 import type { ActivityAction, ActivityCollection, FailureReason } from '../../schemas/activity.js';
 import type { ErrorCode } from '../../schemas/errors.js';
-import type { Origin } from '../server/caller.js';
+import type { Origin } from '../http/caller.js';
 import type { AuditLog } from './audit-log.js';
 
 /**

@@ -1,6 +1,6 @@
 import type { ReadLimits } from '../../db/queries/items/items.js';
 import type { QueryLimits } from '../../db/query-language/query.js';
-import type { Caller } from '../server/caller.js';
+import type { Caller } from '../http/caller.js';
 
 /** How much a caller can request in one query, and how much the service reads to answer it. */
 export type QueryLimitsOf = (caller: Pick<Caller, 'admin'>) => QueryLimits & { read: ReadLimits };

@@ -7,7 +7,7 @@ import { type CollectionName, collections, type ValueField } from '../../db/quer
 import { parseFilter, seesAll } from '../../db/query-language/filter.js';
 import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Caller } from '../server/caller.js';
+import type { Caller } from '../http/caller.js';
 import { invalidPayload, readValue } from './payload.js';
 import type { Change, WriteRules } from './write-engine.js';
 

@@ -18,8 +18,8 @@ import { type CollectionName, collections } from '../../db/query-language/collec
 import { parseQuery, type Query, type QueryInput } from '../../db/query-language/query.js';
 import { ApiError } from '../../schemas/errors.js';
 import { accessViewOf, variablesOf } from '../access/view.js';
+import type { Caller } from '../http/caller.js';
 import type { Clock } from '../platform/clock.js';
-import type { Caller } from '../server/caller.js';
 import type { Cursors } from './cursors.js';
 import { readKey } from './payload.js';
 import type { QueryLimitsOf } from './query-limits.js';

@@ -15,9 +15,9 @@ import { providerRolesCheck, requireSafeSettings } from '../access/public-rights
 import { variablesOf } from '../access/view.js';
 import { type WriteGrant, writeGrantsOf } from '../access/write-grants.js';
 import type { Activity, EventDetails } from '../activity/service.js';
-import type { StepUp } from '../auth/step-up/service.js';
+import type { Caller } from '../http/caller.js';
 import type { Clock } from '../platform/clock.js';
-import type { Caller } from '../server/caller.js';
+import type { StepUp } from '../step-up/service.js';
 import { names, requireGrants, requireValid } from './grant-checks.js';
 import { invalidPayload, type Payload, readPayload, requireFields, type SpecialFields } from './payload.js';
 import { checkForeignKeys, checkNewKeys, withConstraintErrors } from './reference-checks.js';

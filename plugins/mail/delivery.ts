@@ -1,15 +1,15 @@
 import type { Executor } from '../../db/client.js';
 import type { Job } from '../../db/job-queue.js';
-import { findEmailChange } from '../../db/queries/auth/email-changes.js';
-import { storeEmailCode } from '../../db/queries/auth/email-codes.js';
 import { findRecipient, findRecipientByEmail, type Recipient } from '../../db/queries/mail/recipients.js';
 import { matchesRegistrationFilter } from '../../db/queries/registration/registration-filter.js';
 import { extendRegistration, readRegistrations } from '../../db/queries/registration/registrations.js';
 import { readSettings } from '../../db/queries/settings/settings.js';
+import { storeEmailCode } from '../../db/queries/step-up/email-codes.js';
+import { findEmailChange } from '../../db/queries/users/email-changes.js';
 import type { MailLimit } from '../../schemas/mails.js';
 import type { Clock } from '../platform/clock.js';
 import type { Locales } from '../platform/locales.js';
-import type { RateLimits } from '../server/rate-limits/service.js';
+import type { RateLimits } from '../rate-limits/service.js';
 import { type EmailCodes, emailCodeLifetime, maxWrongCodes } from '../tokens/email-codes.js';
 import type { LinkSubject, LinkTokens } from '../tokens/link-tokens.js';
 import type { IsFamiliar } from './familiar-origins.js';

@@ -1,5 +1,5 @@
 import type { Executor } from '../../db/client.js';
-import { findLoginNetwork } from '../../db/queries/auth/logins.js';
+import { findLoginNetwork } from '../../db/queries/sessions/logins.js';
 import type { KnownBrowsers } from '../tokens/known-browsers.js';
 import type { RequestOrigin } from './jobs.js';
 

@@ -1,5 +1,5 @@
 import type { ResetReport } from '../activity/service.js';
-import type { Client } from '../server/caller.js';
+import type { Client } from '../http/caller.js';
 
 /** Changes to an account's credentials, and suspicious sign-ins, that its user is notified of. */
 export const securityChanges = [

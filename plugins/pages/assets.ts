@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { extname } from 'node:path';
-import { readStaticFile, type StaticFile, versionOf } from '../server/static-files.js';
+import { readStaticFile, type StaticFile, versionOf } from '../http/static-files.js';
 import { themeCss } from './theme.js';
 
 /** The files that the pages load. */

@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../db/client.js';
 import { administratorsAmong } from '../../db/queries/access/administrators.js';
+import { findRecipient } from '../../db/queries/mail/recipients.js';
+import { listIdentities, lockLoginMethods } from '../../db/queries/providers/identities.js';
+import { spendState } from '../../db/queries/providers/spent-states.js';
+import { deleteSessionsOf } from '../../db/queries/sessions/sessions.js';
+import { userExists } from '../../db/queries/users/users.js';
 import {
   countPasskeys,
   deletePasskey,
@@ -8,12 +13,7 @@ import {
   listCredentials,
   listPasskeys,
   renamePasskey,
-} from '../../db/queries/auth/passkeys.js';
-import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
-import { spendState } from '../../db/queries/auth/spent-states.js';
-import { findRecipient } from '../../db/queries/mail/recipients.js';
-import { listIdentities, lockLoginMethods } from '../../db/queries/providers/identities.js';
-import { userExists } from '../../db/queries/users/users.js';
+} from '../../db/queries/webauthn/passkeys.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import {
@@ -23,12 +23,12 @@ import {
   type RegistrationCredential,
 } from '../../schemas/passkeys.js';
 import type { Activity } from '../activity/service.js';
-import type { SignInMethods } from '../auth/sign-in-methods.js';
-import type { StepUp } from '../auth/step-up/service.js';
-import type { WebAuthn } from '../auth/webauthn/service.js';
+import { deviceOf, type Principal } from '../http/caller.js';
+import { sessionIdOf } from '../http/credential.js';
 import type { Clock } from '../platform/clock.js';
-import { deviceOf, type Principal } from '../server/caller.js';
-import { sessionIdOf } from '../server/credential.js';
+import type { SignInMethods } from '../sign-in-methods/index.js';
+import type { StepUp } from '../step-up/service.js';
+import type { WebAuthn } from '../webauthn/service.js';
 
 /** Lets users manage their passkeys, and administrators those of other users. */
 export interface Passkeys {

@@ -1,5 +1,5 @@
 import type { Executor } from '../../db/client.js';
-import { readSecretCheck, writeSecretCheck } from '../../db/queries/server/secret-check.js';
+import { readSecretCheck, writeSecretCheck } from '../../db/queries/platform/secret-check.js';
 import type { Config } from '../../schemas/config.js';
 import { ConfigError } from './config.js';
 import { deriveKey, keysFor } from './key-derivation.js';

@@ -7,9 +7,6 @@ import {
   lockAdministrators,
 } from '../../db/queries/access/administrators.js';
 import { findPrincipalBySession } from '../../db/queries/access/principals.js';
-import { deleteEmailChange } from '../../db/queries/auth/email-changes.js';
-import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
-import { spendState } from '../../db/queries/auth/spent-states.js';
 import { findRecipientByEmail, lockRecipient, readAccountStates } from '../../db/queries/mail/recipients.js';
 import {
   findIdentityHolder,
@@ -21,18 +18,21 @@ import {
   type ProviderUserChanges,
   updateProviderUser,
 } from '../../db/queries/providers/identities.js';
+import { spendState } from '../../db/queries/providers/spent-states.js';
+import { deleteSessionsOf } from '../../db/queries/sessions/sessions.js';
+import { deleteEmailChange } from '../../db/queries/users/email-changes.js';
 import { transact } from '../../db/statements.js';
 import { reasonOfStatus } from '../../schemas/activity.js';
 import { invalidCredentials } from '../../schemas/errors.js';
 import { asciiDomain, openRoles, type ProviderConfig } from '../../schemas/provider-config.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import type { Activity } from '../activity/service.js';
-import type { SecondFactor } from '../auth/second-factor/service.js';
-import type { Sessions } from '../auth/sessions/index.js';
-import type { IssuedSession, LoginChanges } from '../auth/sessions/issuing.js';
-import type { SignInMethods } from '../auth/sign-in-methods.js';
+import type { Client } from '../http/caller.js';
 import type { Clock } from '../platform/clock.js';
-import type { Client } from '../server/caller.js';
+import type { SecondFactor } from '../second-factor/service.js';
+import type { Sessions } from '../sessions/index.js';
+import type { IssuedSession, LoginChanges } from '../sessions/issuing.js';
+import type { SignInMethods } from '../sign-in-methods/index.js';
 import { endUnclaimedUsers } from '../users/end-unclaimed-users.js';
 import type { PendingLogin, PendingProfile } from './attempts.js';
 import { misconfigured, refused, type Warn } from './failures.js';

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Executor } from '../../db/client.js';
-import { spendState } from '../../db/queries/auth/spent-states.js';
+import { spendState } from '../../db/queries/providers/spent-states.js';
 import { ApiError, routeNotFound, unavailable } from '../../schemas/errors.js';
 import type { SessionMode, SessionTokens } from '../../schemas/sessions.js';
+import type { Principal } from '../http/caller.js';
+import { requireSession } from '../http/credential.js';
+import { toApiError } from '../http/errors.js';
 import { basePathOf } from '../platform/urls.js';
-import type { Principal } from '../server/caller.js';
-import { requireSession } from '../server/credential.js';
-import { toApiError } from '../server/errors.js';
 import type { Accounts, LoginOutcome } from './accounts.js';
 import { type Attempt, type Attempts, attemptTimeoutMs, challengeOf, type LoginRouteGroup } from './attempts.js';
 import { misconfigured, quoted, refused, type Warn } from './failures.js';

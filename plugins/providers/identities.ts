@@ -1,6 +1,4 @@
 import type { Executor } from '../../db/client.js';
-import { countPasskeys } from '../../db/queries/auth/passkeys.js';
-import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
 import {
   deleteIdentity,
   type IdentityRecord,
@@ -8,13 +6,15 @@ import {
   lockLoginMethods,
   setPrimaryIdentity,
 } from '../../db/queries/providers/identities.js';
+import { deleteSessionsOf } from '../../db/queries/sessions/sessions.js';
+import { countPasskeys } from '../../db/queries/webauthn/passkeys.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Activity } from '../activity/service.js';
-import type { SignInMethods } from '../auth/sign-in-methods.js';
-import type { StepUp } from '../auth/step-up/service.js';
-import type { Principal } from '../server/caller.js';
-import { sessionIdOf } from '../server/credential.js';
+import type { Principal } from '../http/caller.js';
+import { sessionIdOf } from '../http/credential.js';
+import type { SignInMethods } from '../sign-in-methods/index.js';
+import type { StepUp } from '../step-up/service.js';
 
 export interface Identities {
   /** The caller's accounts at providers, the primary one first. */

@@ -1,5 +1,5 @@
 import plugin from 'fastify-plugin';
-import { deleteExpiredStates } from '../../db/queries/auth/spent-states.js';
+import { deleteExpiredStates } from '../../db/queries/providers/spent-states.js';
 import type { ListedProvider } from '../../schemas/providers.js';
 import { createSecretBox } from '../platform/encryption.js';
 import { keysFor } from '../platform/key-derivation.js';

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises';
 import plugin from 'fastify-plugin';
 import { deleteExpiredRegistrations } from '../../db/queries/registration/registrations.js';
 import { transact } from '../../db/statements.js';
-import { type BrowserCookie, createBrowserCookie } from '../auth/browser-cookie.js';
 import { hour } from '../platform/scheduler.js';
+import { type BrowserCookie, createBrowserCookie } from '../tokens/browser-cookie.js';
 import { createRegistration, type Registration } from './service.js';
 
 declare module 'fastify' {

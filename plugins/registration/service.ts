@@ -19,17 +19,17 @@ import { deleteUsersWithoutRegistrations } from '../../db/queries/registration/u
 import { readSettings } from '../../db/queries/settings/settings.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Activity } from '../activity/service.js';
-import type { Lockouts } from '../auth/password-checks/lockouts.js';
-import type { PasswordRules } from '../auth/password-rules/service.js';
-import type { Passwords } from '../auth/passwords/service.js';
+import type { Client } from '../http/caller.js';
 import { invalidPayload } from '../items/payload.js';
 import type { Mail } from '../mail/index.js';
 import { isApplicable, scopeOf, stateOfRegistration } from '../mail/recipients.js';
+import type { Lockouts } from '../passwords/checks/lockouts.js';
+import type { Passwords } from '../passwords/hashing/service.js';
+import type { PasswordRules } from '../passwords/rules/service.js';
 import type { Clock } from '../platform/clock.js';
 import { padResponseTime } from '../platform/response-time-padding.js';
 import { requireAllowedUrl } from '../platform/urls.js';
-import type { Client } from '../server/caller.js';
-import type { RateLimits } from '../server/rate-limits/service.js';
+import type { RateLimits } from '../rate-limits/service.js';
 import type { LinkClaims, LinkTokens } from '../tokens/link-tokens.js';
 
 export interface NewRegistration {

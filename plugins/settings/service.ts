@@ -10,9 +10,9 @@ import { ApiError } from '../../schemas/errors.js';
 import { type SettingName, type SettingsInput, settingNames } from '../../schemas/settings.js';
 import { requireSafeSettings } from '../access/public-rights.js';
 import type { Activity } from '../activity/service.js';
-import { isPolicy } from '../auth/password-rules/policy.js';
-import type { StepUp } from '../auth/step-up/service.js';
-import type { Caller } from '../server/caller.js';
+import type { Caller } from '../http/caller.js';
+import { isPolicy } from '../passwords/rules/policy.js';
+import type { StepUp } from '../step-up/service.js';
 
 export interface ProjectSettings {
   /** The requested settings, all of which the caller must be allowed to read. @throws {ApiError} FORBIDDEN */

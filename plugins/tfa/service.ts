@@ -1,25 +1,25 @@
 import type { Executor } from '../../db/client.js';
-import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
 import {
   deleteRecoveryCodes,
   lockTwoFactorUser,
   removeTfa,
   replaceRecoveryCodes,
   writeTfaSecret,
-} from '../../db/queries/tfa/two-factor.js';
+} from '../../db/queries/second-factor/two-factor.js';
+import { deleteSessionsOf } from '../../db/queries/sessions/sessions.js';
 import type { ActivityAction } from '../../schemas/activity.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Activity } from '../activity/service.js';
-import { hashRecoveryCode, newRecoveryCodes } from '../auth/second-factor/recovery-codes.js';
-import type { SecondFactor } from '../auth/second-factor/service.js';
-import { matchStep, newSecret, otpauthUrl, readSecret } from '../auth/second-factor/totp.js';
-import type { OwnPassword } from '../auth/step-up/own-password.js';
-import type { IdentityProof } from '../auth/step-up/reauthentication.js';
-import type { StepUp } from '../auth/step-up/service.js';
+import type { Principal } from '../http/caller.js';
+import { sessionIdOf } from '../http/credential.js';
 import type { Clock } from '../platform/clock.js';
 import type { SecretBox } from '../platform/encryption.js';
-import type { Principal } from '../server/caller.js';
-import { sessionIdOf } from '../server/credential.js';
+import { hashRecoveryCode, newRecoveryCodes } from '../second-factor/recovery-codes.js';
+import type { SecondFactor } from '../second-factor/service.js';
+import { matchStep, newSecret, otpauthUrl, readSecret } from '../second-factor/totp.js';
+import type { OwnPassword } from '../step-up/own-password.js';
+import type { IdentityProof } from '../step-up/reauthentication.js';
+import type { StepUp } from '../step-up/service.js';
 
 export interface TwoFactor {
   /**

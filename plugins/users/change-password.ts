@@ -1,18 +1,18 @@
 import type { Executor } from '../../db/client.js';
-import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
 import { readOwnTexts } from '../../db/queries/mail/recipients.js';
 import { leaveProvider } from '../../db/queries/providers/identities.js';
-import { lockTwoFactorUser } from '../../db/queries/tfa/two-factor.js';
+import { lockTwoFactorUser } from '../../db/queries/second-factor/two-factor.js';
+import { deleteSessionsOf } from '../../db/queries/sessions/sessions.js';
 import { writePassword } from '../../db/queries/users/users.js';
 import { invalidCredentials } from '../../schemas/errors.js';
 import type { Activity } from '../activity/service.js';
-import type { PasswordRules } from '../auth/password-rules/service.js';
-import type { Passwords } from '../auth/passwords/service.js';
-import type { SignInMethods } from '../auth/sign-in-methods.js';
-import type { OwnPassword } from '../auth/step-up/own-password.js';
-import type { StepUp } from '../auth/step-up/service.js';
-import type { Principal } from '../server/caller.js';
-import { sessionIdOf } from '../server/credential.js';
+import type { Principal } from '../http/caller.js';
+import { sessionIdOf } from '../http/credential.js';
+import type { Passwords } from '../passwords/hashing/service.js';
+import type { PasswordRules } from '../passwords/rules/service.js';
+import type { SignInMethods } from '../sign-in-methods/index.js';
+import type { OwnPassword } from '../step-up/own-password.js';
+import type { StepUp } from '../step-up/service.js';
 
 /**
  * Changes the caller's password and ends their other sessions. Users of a provider can then sign in with the password; their account at

@@ -1,13 +1,13 @@
 import type { Executor } from '../../db/client.js';
 import { administratorsAmong } from '../../db/queries/access/administrators.js';
-import { deleteSessionsOf } from '../../db/queries/auth/sessions.js';
 import { readAccountStates } from '../../db/queries/mail/recipients.js';
-import { removeTfa } from '../../db/queries/tfa/two-factor.js';
+import { removeTfa } from '../../db/queries/second-factor/two-factor.js';
+import { deleteSessionsOf } from '../../db/queries/sessions/sessions.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Activity } from '../activity/service.js';
-import type { StepUp } from '../auth/step-up/service.js';
+import type { Principal } from '../http/caller.js';
 import type { Clock } from '../platform/clock.js';
-import type { Principal } from '../server/caller.js';
+import type { StepUp } from '../step-up/service.js';
 import { requireRightOverUser } from './rights-over-user.js';
 
 /**

@@ -1,7 +1,7 @@
 import type { Executor } from '../../db/client.js';
 import { deleteUnclaimedUsers } from '../../db/queries/registration/unclaimed-users.js';
 import type { Activity } from '../activity/service.js';
-import type { Origin } from '../server/caller.js';
+import type { Origin } from '../http/caller.js';
 
 /**
  * Deletes the users who have one of these addresses only because someone registered it. An address that no one has verified is not

@@ -4,9 +4,9 @@ import { ApiError } from '../../schemas/errors.js';
 import { requireRightsOverUsers } from '../access/account-rights.js';
 import { variablesOf } from '../access/view.js';
 import { writeGrantsOf } from '../access/write-grants.js';
+import type { Principal } from '../http/caller.js';
 import { requireGrants, requireValid } from '../items/grant-checks.js';
 import { lockAll } from '../items/stored-items.js';
-import type { Principal } from '../server/caller.js';
 
 /**
  * Authorizes an operation that has its own route and acts on another user's account. Administrators may call it. Other

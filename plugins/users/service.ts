@@ -6,9 +6,9 @@ import type { QueryInput } from '../../db/query-language/query.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { ActionAccess, MyPermissions } from '../../schemas/permissions.js';
 import type { Globals } from '../../schemas/policies.js';
+import type { Caller, Principal } from '../http/caller.js';
 import { permittedCollections } from '../items/rules.js';
 import type { Items, Meta } from '../items/service.js';
-import type { Caller, Principal } from '../server/caller.js';
 
 export interface Users {
   /**

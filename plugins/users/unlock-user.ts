@@ -3,10 +3,10 @@ import { administratorsAmong } from '../../db/queries/access/administrators.js';
 import { readAccountStates } from '../../db/queries/mail/recipients.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Activity } from '../activity/service.js';
-import type { Lockouts } from '../auth/password-checks/lockouts.js';
-import type { StepUp } from '../auth/step-up/service.js';
+import type { Principal } from '../http/caller.js';
+import type { Lockouts } from '../passwords/checks/lockouts.js';
 import type { Clock } from '../platform/clock.js';
-import type { Principal } from '../server/caller.js';
+import type { StepUp } from '../step-up/service.js';
 import { requireRightOverUser } from './rights-over-user.js';
 
 /**

@@ -3,12 +3,7 @@ import { findPrincipalByTokenHash } from '../../db/queries/access/principals.js'
 import type { CredentialResolver } from '../../plugins/access/credentials/resolver.js';
 import { createStaticTokenResolver } from '../../plugins/access/credentials/static-token.js';
 import { createAccess } from '../../plugins/access/service.js';
-import {
-  type AcceptedKinds,
-  acceptedByDefault,
-  type Credential,
-  requireKind,
-} from '../../plugins/server/credential.js';
+import { type AcceptedKinds, acceptedByDefault, type Credential, requireKind } from '../../plugins/http/credential.js';
 import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
 import { createAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';

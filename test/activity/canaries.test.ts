@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
-import { loggerOptions } from '../../plugins/server/logging.js';
+import { loggerOptions } from '../../plugins/monitoring/logging.js';
 import { recorded } from '../helpers/activity.js';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { schemas } from '../helpers/databases.js';

@@ -1,8 +1,8 @@
 import fastify, { type FastifyContextConfig, type FastifyRequest, type FastifySchema } from 'fastify';
 import t from 'tap';
-import type { AcceptedKinds } from '../../plugins/server/credential.js';
-import { protocolPlugin } from '../../plugins/server/protocol.js';
-import { routeRulesPlugin } from '../../plugins/server/route-rules.js';
+import type { AcceptedKinds } from '../../plugins/http/credential.js';
+import { protocolPlugin } from '../../plugins/http/protocol.js';
+import { routeRulesPlugin } from '../../plugins/http/route-rules.js';
 import { namedSchemas } from '../../schemas/common.js';
 import { startTestApp } from '../helpers/app.js';
 

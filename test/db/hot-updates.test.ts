@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eq, sql } from 'drizzle-orm';
 import t from 'tap';
-import { deleteExpiredSessions } from '../../db/queries/auth/sessions.js';
+import { deleteExpiredSessions } from '../../db/queries/sessions/sessions.js';
 import { sessions, users, userUses } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
 import { startTestApp } from '../helpers/app.js';

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import type { Executor } from '../../db/client.js';
-import { clearAttempts, forgetAttempts, reserveAttempts } from '../../db/queries/auth/login-attempts.js';
+import { clearAttempts, forgetAttempts, reserveAttempts } from '../../db/queries/passwords/login-attempts.js';
 import { rows } from '../../db/statements.js';
 import { startTestApp } from '../helpers/app.js';
 

@@ -3,7 +3,7 @@ import { drizzle } from 'drizzle-orm/postgres-js';
 import t, { type Test } from 'tap';
 import { isDatabaseUnavailable } from '../../db/failures.js';
 import { createPostgresPool, type PoolOptions, type PostgresPool } from '../../db/postgres/pool.js';
-import { pingDatabase } from '../../db/queries/server/health.js';
+import { pingDatabase } from '../../db/queries/platform/health.js';
 import { engine } from '../helpers/databases.js';
 import { startFakePostgres } from '../helpers/fake-postgres.js';
 import { type Cluster, startCluster, withoutPrograms } from '../helpers/postgres-cluster.js';

@@ -1,4 +1,4 @@
-import { loggerOptions } from '../../plugins/server/logging.js';
+import { loggerOptions } from '../../plugins/monitoring/logging.js';
 
 /** A logger for an app, and the lines that it has written. */
 export function collectLog(level: string) {

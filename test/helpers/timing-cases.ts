@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createChallenges } from '../../plugins/auth/webauthn/challenges.js';
 import { deriveKey } from '../../plugins/platform/key-derivation.js';
+import { createChallenges } from '../../plugins/webauthn/challenges.js';
 import type { LinkTokenScope } from '../../schemas/link-tokens.js';
 import { type Authenticator, createAuthenticator } from './authenticator.js';
 import { signJwt } from './jwt.js';

@@ -11,12 +11,12 @@ export const answersAndMails: readonly Mutation[] = [
         replace: "await findRecipientByEmail(db, email);\nrequireAllowedUrl('reset_url', url, allowList);",
       },
       {
-        under: 'plugins/auth/password-reset/service.ts',
+        under: 'plugins/password-reset/service.ts',
         find: 'findRecipient,\n  lockRecipient,',
         replace: 'findRecipient,\nfindRecipientByEmail,\nlockRecipient,',
       },
     ],
-    tests: ['test/auth/enumeration.test.ts'],
+    tests: ['test/sessions/enumeration.test.ts'],
   },
   {
     ids: ['CVE-2026-26185'],
@@ -27,7 +27,7 @@ export const answersAndMails: readonly Mutation[] = [
         replace: "await readSettings(db);\nrequireAllowedUrl('verification_url', registration.url, allowList);",
       },
     ],
-    tests: ['test/auth/enumeration.test.ts'],
+    tests: ['test/sessions/enumeration.test.ts'],
   },
   {
     ids: ['CVE-2024-39896'],
@@ -39,20 +39,20 @@ export const answersAndMails: readonly Mutation[] = [
           "if (user && user.provider !== 'default') throw new ApiError('INVALID_PROVIDER');\nconst canUsePassword = user?.status === 'active';",
       },
     ],
-    tests: ['test/auth/enumeration.test.ts', 'test/auth/login.test.ts'],
+    tests: ['test/sessions/enumeration.test.ts', 'test/sessions/login.test.ts'],
   },
   {
     ids: ['CVE-2024-41952'],
     fault: 'a user who is not active gets a different error than an unknown user',
     edits: [
       {
-        under: 'plugins/auth/sessions/login.ts',
+        under: 'plugins/sessions/login.ts',
         find: 'throw invalidCredentials(user?.id, reasonOf(user));',
         replace:
           "throw user && !canUsePassword ? new ApiError('FORBIDDEN').concerning(user.id).because(reasonOf(user)) : invalidCredentials(user?.id, reasonOf(user));",
       },
     ],
-    tests: ['test/auth/enumeration.test.ts', 'test/auth/login.test.ts'],
+    tests: ['test/sessions/enumeration.test.ts', 'test/sessions/login.test.ts'],
   },
   {
     ids: ['CVE-2024-41952'],
@@ -64,25 +64,25 @@ export const answersAndMails: readonly Mutation[] = [
           "if (!(error instanceof Refusal)) throw error;\nif (/taken/.test(error.message)) throw invalidPayload('The address is taken');",
       },
     ],
-    tests: ['test/auth/enumeration.test.ts', 'test/registration/register.test.ts'],
+    tests: ['test/sessions/enumeration.test.ts', 'test/registration/register.test.ts'],
   },
   {
     ids: ['CVE-2026-23511'],
     fault: 'a request for a password reset reveals that the address is unknown',
     edits: [
       {
-        under: 'plugins/auth/password-reset/service.ts',
+        under: 'plugins/password-reset/service.ts',
         find: 'await requestMail(email, client, (origin) =>',
         replace:
           "if (!(await findRecipientByEmail(db, email))) throw new ApiError('INVALID_CREDENTIALS');\nawait requestMail(email, client, (origin) =>",
       },
       {
-        under: 'plugins/auth/password-reset/service.ts',
+        under: 'plugins/password-reset/service.ts',
         find: 'findRecipient,\n  lockRecipient,',
         replace: 'findRecipient,\nfindRecipientByEmail,\nlockRecipient,',
       },
     ],
-    tests: ['test/auth/enumeration.test.ts', 'test/server/limits/mails.test.ts'],
+    tests: ['test/sessions/enumeration.test.ts', 'test/rate-limits/mails.test.ts'],
   },
   {
     ids: [],
@@ -97,7 +97,7 @@ export const answersAndMails: readonly Mutation[] = [
         replace: "'mails-to'",
       },
     ],
-    tests: ['test/server/limits/mails.test.ts'],
+    tests: ['test/rate-limits/mails.test.ts'],
   },
   {
     ids: [],
@@ -108,7 +108,7 @@ export const answersAndMails: readonly Mutation[] = [
         replace: '',
       },
     ],
-    tests: ['test/server/limits/mails.test.ts'],
+    tests: ['test/rate-limits/mails.test.ts'],
   },
   {
     ids: ['CVE-2022-31142'],
@@ -119,7 +119,7 @@ export const answersAndMails: readonly Mutation[] = [
         replace: 'timingSafeEqual(Buffer.from(token), Buffer.from(String(config.METRICS_TOKEN)))',
       },
     ],
-    tests: ['test/server/metrics.test.ts'],
+    tests: ['test/monitoring/metrics.test.ts'],
   },
   {
     ids: ['CVE-2022-31142'],
@@ -202,7 +202,11 @@ export const answersAndMails: readonly Mutation[] = [
         replace: 'const claims = jwt.decode<LinkTokenClaims>(token) as LinkTokenClaims;',
       },
     ],
-    tests: ['test/auth/password-reset.test.ts', 'test/invites/invite.test.ts', 'test/registration/register.test.ts'],
+    tests: [
+      'test/password-reset/password-reset.test.ts',
+      'test/invites/invite.test.ts',
+      'test/registration/register.test.ts',
+    ],
   },
   {
     ids: ['CVE-2025-64708'],
@@ -214,7 +218,11 @@ export const answersAndMails: readonly Mutation[] = [
         replace: '',
       },
     ],
-    tests: ['test/auth/password-reset.test.ts', 'test/invites/invite.test.ts', 'test/registration/register.test.ts'],
+    tests: [
+      'test/password-reset/password-reset.test.ts',
+      'test/invites/invite.test.ts',
+      'test/registration/register.test.ts',
+    ],
   },
   {
     ids: ['GHSA-fmh4-wcc4-5jm3'],
@@ -281,7 +289,7 @@ export const answersAndMails: readonly Mutation[] = [
         replace: 'ajv: { customOptions: ajvOptions },',
       },
     ],
-    tests: ['test/server/http/one-grammar.test.ts'],
+    tests: ['test/http/one-grammar.test.ts'],
   },
   {
     ids: [],
@@ -292,19 +300,19 @@ export const answersAndMails: readonly Mutation[] = [
         replace: "/^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+$/i",
       },
     ],
-    tests: ['test/server/http/one-grammar.test.ts'],
+    tests: ['test/http/one-grammar.test.ts'],
   },
   {
     ids: [],
     fault: 'an address that was stored before the rule cannot sign in',
     edits: [{ find: 'if (stored !== undefined) return stored;', replace: '' }],
-    tests: ['test/server/http/one-grammar.test.ts'],
+    tests: ['test/http/one-grammar.test.ts'],
   },
   {
     ids: [],
     fault: 'a Unicode domain that only looks like an ASCII domain is accepted',
     edits: [{ find: ' || !/(?:^|\\.)xn--/.test(ascii)', replace: '' }],
-    tests: ['test/server/http/one-grammar.test.ts'],
+    tests: ['test/http/one-grammar.test.ts'],
   },
   {
     ids: [],
@@ -315,13 +323,13 @@ export const answersAndMails: readonly Mutation[] = [
         replace: 'const normalized = (password: string): string => password;',
       },
     ],
-    tests: ['test/auth/typed-credentials.test.ts'],
+    tests: ['test/sessions/typed-credentials.test.ts'],
   },
   {
     ids: [],
     fault: 'a code in the digits of another script is wrong',
     edits: [{ find: '.replace(/\\p{Nd}/gu, (digit) => String(digitValue(digit)))', replace: '' }],
-    tests: ['test/auth/typed-credentials.test.ts'],
+    tests: ['test/sessions/typed-credentials.test.ts'],
   },
   {
     ids: ['CVE-2026-27946', 'CVE-2026-54693'],
@@ -361,13 +369,13 @@ export const answersAndMails: readonly Mutation[] = [
         replace: 'lookback >= 0 ? null',
       },
     ],
-    tests: ['test/auth/password-reset-effects.test.ts'],
+    tests: ['test/password-reset/effects.test.ts'],
   },
   {
     ids: [],
     fault: 'recovery codes that an attacker has created survive a password reset',
     edits: [{ find: 'gte(recoveryCodes.createdAt, since)', replace: 'lt(recoveryCodes.createdAt, since)' }],
-    tests: ['test/auth/password-reset-effects.test.ts'],
+    tests: ['test/password-reset/effects.test.ts'],
   },
   {
     ids: [],
@@ -378,7 +386,7 @@ export const answersAndMails: readonly Mutation[] = [
         replace: 'await Promise.resolve(false);',
       },
     ],
-    tests: ['test/auth/password-reset-effects.test.ts'],
+    tests: ['test/password-reset/effects.test.ts'],
   },
   {
     ids: [],
@@ -505,7 +513,7 @@ export const answersAndMails: readonly Mutation[] = [
         replace: 'const counted = `${kind}-mails-to`;',
       },
     ],
-    tests: ['test/server/limits/mails.test.ts'],
+    tests: ['test/rate-limits/mails.test.ts'],
   },
   {
     ids: [],
@@ -516,13 +524,13 @@ export const answersAndMails: readonly Mutation[] = [
         replace: "return found !== undefined && userId !== '';",
       },
     ],
-    tests: ['test/server/limits/mails.test.ts'],
+    tests: ['test/rate-limits/mails.test.ts'],
   },
   {
     ids: [],
     fault: 'an email that a limit dropped is listed as sent',
     edits: [{ find: "case when output ->> 'reason' is null then 'sent' else 'dropped' end", replace: "'sent'" }],
-    tests: ['test/server/limits/mails.test.ts'],
+    tests: ['test/rate-limits/mails.test.ts'],
   },
   {
     ids: [],

@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.js';
 
-const tests = ['test/auth/email-login.test.ts'];
+const tests = ['test/email-login/email-login.test.ts'];
 
 /** Signing in with a code or a link from an email. */
 export const emailLogin: readonly Mutation[] = [
@@ -60,7 +60,7 @@ export const emailLogin: readonly Mutation[] = [
     fault: 'signing in by email skips the second factor',
     edits: [
       {
-        under: 'plugins/auth/email-login',
+        under: 'plugins/email-login',
         find: 'const code = await secondFactor.require(user, otp, client);',
         replace: 'const code = await secondFactor.require({ ...user, tfaSecret: null }, otp, client);',
       },
@@ -97,7 +97,7 @@ export const emailLogin: readonly Mutation[] = [
         replace: "emailCodes.bindingHashes(['session', ''])",
       },
     ],
-    tests: ['test/auth/step-up/email-code.test.ts'],
+    tests: ['test/step-up/email-code.test.ts'],
   },
   {
     ids: [],

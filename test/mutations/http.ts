@@ -12,7 +12,7 @@ export const http: readonly Mutation[] = [
           "if (/^\\s|[\\t]/.test(request.headers['content-type'] ?? '')) unchecked.add(parsed.value as object);\ndone(null, parsed.value);",
       },
       {
-        under: 'plugins/server/request-parsing.ts',
+        under: 'plugins/http/request-parsing.ts',
         find: "const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });",
         replace:
           "const refuse = (reason: string) => new ApiError('INVALID_PAYLOAD', { reason });\nexport const unchecked = new WeakSet<object>();",
@@ -27,7 +27,7 @@ export const http: readonly Mutation[] = [
           "import { setImmediate as breathe } from 'node:timers/promises';\nimport { unchecked } from './request-parsing.js';",
       },
     ],
-    tests: ['test/server/http/body.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/http/body.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2022-39288'],
@@ -39,7 +39,7 @@ export const http: readonly Mutation[] = [
           "if (safeMethods.has(request.method)) return;\nconst [, subtype] = (request.headers['content-type'] ?? 'a/b').split('/');\nsubtype!.trim();",
       },
     ],
-    tests: ['test/server/http/body.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/http/body.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2022-41919'],
@@ -50,7 +50,7 @@ export const http: readonly Mutation[] = [
         replace: "headers['content-type'] ?? '';",
       },
     ],
-    tests: ['test/server/http/csrf.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/http/csrf.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2023-27495'],
@@ -63,7 +63,7 @@ export const http: readonly Mutation[] = [
           "if (new URL(request.headers.origin || 'x:', 'https://x').hostname.endsWith('.example.com')) return false;\nconst { origin,",
       },
     ],
-    tests: ['test/server/http/csrf.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/http/csrf.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2023-27495'],
@@ -74,7 +74,7 @@ export const http: readonly Mutation[] = [
         replace: "return site !== undefined && !site.startsWith('same-') && site !== 'none';",
       },
     ],
-    tests: ['test/server/http/csrf.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/http/csrf.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['CVE-2026-3635'],
@@ -86,7 +86,7 @@ export const http: readonly Mutation[] = [
           "function originAskedFor({ protocol: known, host: named, headers }: FastifyRequest): string | undefined {\nconst protocol = headers['x-forwarded-proto'] ?? known;\nconst host = headers['x-forwarded-host'] ?? named;",
       },
     ],
-    tests: ['test/server/http/csrf.test.ts'],
+    tests: ['test/http/csrf.test.ts'],
   },
   {
     ids: ['GHSA-xmf8-cvqr-rfgj'],
@@ -98,7 +98,7 @@ export const http: readonly Mutation[] = [
           "return scheme?.toLowerCase() === 'bearer' && rest.length === 0 ? decodeURIComponent(token!.trim()) : undefined;",
       },
     ],
-    tests: ['test/server/http/hostile.test.ts', 'test/openapi/every-operation.test.ts'],
+    tests: ['test/http/hostile.test.ts', 'test/openapi/every-operation.test.ts'],
   },
   {
     ids: ['GHSA-8fpg-xm3f-6cx3'],
@@ -165,7 +165,7 @@ export const http: readonly Mutation[] = [
         replace: 'const normalized = (password: string): string => Buffer.from(password).subarray(0, 72).toString();',
       },
     ],
-    tests: ['test/auth/passwords/rules.test.ts'],
+    tests: ['test/passwords/rules.test.ts'],
   },
   {
     ids: [],
@@ -177,7 +177,7 @@ export const http: readonly Mutation[] = [
         replace: 'if (hosts > 9) return',
       },
     ],
-    tests: ['test/server/http/raw-socket.test.ts'],
+    tests: ['test/http/raw-socket.test.ts'],
   },
   {
     ids: [],
@@ -188,7 +188,7 @@ export const http: readonly Mutation[] = [
         replace: '',
       },
     ],
-    tests: ['test/server/http/raw-socket.test.ts'],
+    tests: ['test/http/raw-socket.test.ts'],
   },
   {
     ids: [],
@@ -200,7 +200,7 @@ export const http: readonly Mutation[] = [
         replace: 'inBrackets ?? text',
       },
     ],
-    tests: ['test/server/http/forwarded-addresses.test.ts'],
+    tests: ['test/http/forwarded-addresses.test.ts'],
   },
   {
     ids: [],
@@ -212,7 +212,7 @@ export const http: readonly Mutation[] = [
         replace: 'const address = isIP(entry) === 0 ? null : entry;',
       },
     ],
-    tests: ['test/server/http/forwarded-addresses.test.ts'],
+    tests: ['test/http/forwarded-addresses.test.ts'],
   },
   {
     ids: [],
@@ -223,7 +223,7 @@ export const http: readonly Mutation[] = [
         replace: "return trustsProxy(socket.remoteAddress ?? '', 0) || true ? given : randomUUID();",
       },
     ],
-    tests: ['test/server/http/routing.test.ts', 'test/activity/refusals.test.ts'],
+    tests: ['test/http/routing.test.ts', 'test/activity/refusals.test.ts'],
   },
   {
     ids: [],
@@ -256,7 +256,7 @@ export const http: readonly Mutation[] = [
         replace: 'const exceeded = error instanceof ApiError ? ((await counting) ?? null) : null;',
       },
     ],
-    tests: ['test/server/limits/networks.test.ts'],
+    tests: ['test/rate-limits/networks.test.ts'],
   },
   {
     ids: [],
@@ -268,7 +268,7 @@ export const http: readonly Mutation[] = [
         replace: '',
       },
     ],
-    tests: ['test/server/limits/networks.test.ts'],
+    tests: ['test/rate-limits/networks.test.ts'],
   },
   {
     ids: [],
@@ -279,7 +279,7 @@ export const http: readonly Mutation[] = [
         replace: 'const wait = found;',
       },
     ],
-    tests: ['test/server/limits/clocks.test.ts'],
+    tests: ['test/rate-limits/clocks.test.ts'],
   },
   {
     ids: [],
@@ -290,7 +290,7 @@ export const http: readonly Mutation[] = [
         replace: 'const until = found;',
       },
     ],
-    tests: ['test/server/limits/clocks.test.ts'],
+    tests: ['test/rate-limits/clocks.test.ts'],
   },
   {
     ids: [],
@@ -336,7 +336,7 @@ export const http: readonly Mutation[] = [
         replace: 'false && !complete && readableFlowing === true',
       },
     ],
-    tests: ['test/server/http/request-timeout.test.ts'],
+    tests: ['test/http/request-timeout.test.ts'],
   },
   {
     ids: [],
@@ -347,31 +347,31 @@ export const http: readonly Mutation[] = [
         replace: '!complete || readableFlowing === true',
       },
     ],
-    tests: ['test/server/http/request-timeout.test.ts'],
+    tests: ['test/http/request-timeout.test.ts'],
   },
   {
     ids: [],
     fault: 'limits by address do not apply to an IPv6 /48 as a whole',
     edits: [{ find: 'if (over || site === network) return over;', replace: 'if (over || site !== "") return over;' }],
-    tests: ['test/server/limits/networks.test.ts'],
+    tests: ['test/rate-limits/networks.test.ts'],
   },
   {
     ids: [],
     fault: 'each network of an IPv6 /48 has a turn of its own for hashing passwords',
     edits: [{ find: 'siteOf(from.client.network)', replace: 'from.client.network' }],
-    tests: ['test/server/limits/networks.test.ts'],
+    tests: ['test/rate-limits/networks.test.ts'],
   },
   {
     ids: [],
     fault: 'in a scope with another format of errors, an unknown route gets the error of the API',
     edits: [{ find: 'if (changes.formatError) this.setNotFoundHandler(refuseUnknown);', replace: '' }],
-    tests: ['test/server/http/protocol-scope.test.ts'],
+    tests: ['test/http/protocol-scope.test.ts'],
   },
   {
     ids: [],
     fault: 'a preflight for a scope with its own CORS gets the response of the API',
     edits: [{ find: 'if (changes.config?.cors) this.register(preflights);', replace: '' }],
-    tests: ['test/server/http/protocol-scope.test.ts'],
+    tests: ['test/http/protocol-scope.test.ts'],
   },
   {
     ids: [],
@@ -382,7 +382,7 @@ export const http: readonly Mutation[] = [
         replace: 'const isAllowed = true;',
       },
     ],
-    tests: ['test/server/http/protocol-scope.test.ts'],
+    tests: ['test/http/protocol-scope.test.ts'],
   },
   {
     ids: [],
@@ -393,6 +393,6 @@ export const http: readonly Mutation[] = [
         replace: "bodies: ['json', 'form'], formatError, config: {} };",
       },
     ],
-    tests: ['test/server/http/protocol-scope.test.ts'],
+    tests: ['test/http/protocol-scope.test.ts'],
   },
 ];

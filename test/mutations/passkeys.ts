@@ -136,6 +136,6 @@ export const passkeys: readonly Mutation[] = [
     ids: [],
     fault: 'a password reset keeps the passkeys of an attacker',
     edits: [{ find: '(await deletePasskeysSince(tx, userId, since, keepsFactor))', replace: 'false' }],
-    tests: ['test/auth/password-reset-effects.test.ts'],
+    tests: ['test/password-reset/effects.test.ts'],
   },
 ];

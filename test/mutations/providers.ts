@@ -140,7 +140,7 @@ export const providers: readonly Mutation[] = [
         replace: '',
       },
     ],
-    tests: ['test/auth/step-up/matrix.test.ts'],
+    tests: ['test/step-up/matrix.test.ts'],
   },
   {
     ids: [],
@@ -275,7 +275,7 @@ export const providers: readonly Mutation[] = [
         replace: '',
       },
     ],
-    tests: ['test/auth/sessions/ended-meanwhile.test.ts'],
+    tests: ['test/sessions/ended-meanwhile.test.ts'],
   },
   {
     ids: [],

@@ -11,7 +11,7 @@ export const refresh: readonly Mutation[] = [
         replace: "createHmac('sha256', key).update(String(Math.random()))",
       },
     ],
-    tests: ['test/auth/refresh.test.ts', 'test/access/revocation-by-requests.test.ts'],
+    tests: ['test/sessions/refresh.test.ts', 'test/access/revocation-by-requests.test.ts'],
   },
   {
     ids: [],
@@ -22,7 +22,7 @@ export const refresh: readonly Mutation[] = [
         replace: "if (outcome !== 'reused' || mode === 'session') continue;",
       },
     ],
-    tests: ['test/auth/refresh.test.ts'],
+    tests: ['test/sessions/refresh.test.ts'],
   },
   {
     ids: [],
@@ -33,7 +33,7 @@ export const refresh: readonly Mutation[] = [
         replace: "return 'replaced';",
       },
     ],
-    tests: ['test/auth/refresh.test.ts'],
+    tests: ['test/sessions/refresh.test.ts'],
   },
   {
     ids: [],
@@ -44,7 +44,7 @@ export const refresh: readonly Mutation[] = [
         replace: 'void known;\nreturn arrived;',
       },
     ],
-    tests: ['test/auth/refresh.test.ts'],
+    tests: ['test/sessions/refresh.test.ts'],
   },
   {
     ids: [],
@@ -56,7 +56,7 @@ export const refresh: readonly Mutation[] = [
         replace: 'maxAge: null };',
       },
     ],
-    tests: ['test/auth/sessions/limits.test.ts'],
+    tests: ['test/sessions/limits.test.ts'],
   },
   {
     ids: [],
@@ -68,7 +68,7 @@ export const refresh: readonly Mutation[] = [
           'sql`, (select end_unused_sessions("user", id, ${value(\'limit\')}::integer, ${value(\'now\')}::timestamptz) from begun where (select count(*) from ${sessions} s where s."user" = begun."user") >= ${value(\'limit\')}::integer) as ended,',
       },
     ],
-    tests: ['test/auth/sessions/limits.test.ts'],
+    tests: ['test/sessions/limits.test.ts'],
     engine: 'postgres',
   },
   {
@@ -108,7 +108,7 @@ export const refresh: readonly Mutation[] = [
         replace: 'throw error;',
       },
     ],
-    tests: ['test/access/carriers.test.ts', 'test/server/http/hostile.test.ts'],
+    tests: ['test/access/carriers.test.ts', 'test/http/hostile.test.ts'],
   },
   {
     ids: [],
@@ -119,6 +119,6 @@ export const refresh: readonly Mutation[] = [
         replace: 'return String(given ?? (isHostOnly ? name : name));',
       },
     ],
-    tests: ['test/platform/config/config.test.ts', 'test/auth/login-cookies.test.ts'],
+    tests: ['test/platform/config/config.test.ts', 'test/sessions/login-cookies.test.ts'],
   },
 ];

@@ -10,7 +10,7 @@ export const registration: readonly Mutation[] = [
         replace: 'const lowestScore = 0;',
       },
     ],
-    tests: ['test/auth/passwords/rules.test.ts', 'test/auth/passwords/strength.test.ts'],
+    tests: ['test/passwords/rules.test.ts', 'test/passwords/strength.test.ts'],
   },
   {
     ids: [],
@@ -21,7 +21,7 @@ export const registration: readonly Mutation[] = [
         replace: 'zxcvbn.check(password, ownWords.slice(0, 0))',
       },
     ],
-    tests: ['test/auth/passwords/rules.test.ts'],
+    tests: ['test/passwords/rules.test.ts'],
   },
   {
     ids: [],
@@ -32,7 +32,7 @@ export const registration: readonly Mutation[] = [
         replace: 'const password = whole.slice(0, maxLength * 8);',
       },
     ],
-    tests: ['test/auth/passwords/strength.test.ts'],
+    tests: ['test/passwords/strength.test.ts'],
   },
   {
     ids: [],
@@ -43,7 +43,7 @@ export const registration: readonly Mutation[] = [
         replace: 'if (passwords.some(({ password }) => password === hashPattern.source)) {',
       },
     ],
-    tests: ['test/auth/passwords/rules.test.ts'],
+    tests: ['test/passwords/rules.test.ts'],
   },
   {
     ids: [],
@@ -54,7 +54,7 @@ export const registration: readonly Mutation[] = [
         replace: 'url}/${hash.slice(5, 10)}`, {',
       },
     ],
-    tests: ['test/auth/passwords/breaches.test.ts'],
+    tests: ['test/passwords/breaches.test.ts'],
   },
   {
     ids: [],
@@ -120,7 +120,7 @@ export const registration: readonly Mutation[] = [
         replace: 'acceptable: reasons.length < 9, reasons',
       },
     ],
-    tests: ['test/auth/check-password.test.ts'],
+    tests: ['test/passwords/check-password.test.ts'],
   },
   {
     ids: [],
@@ -242,13 +242,13 @@ export const registration: readonly Mutation[] = [
     ids: [],
     fault: 'a filter by a part of an address does not find Unicode domains',
     edits: [{ find: 'partial(field, only)', replace: 'only' }],
-    tests: ['test/server/http/one-grammar.test.ts'],
+    tests: ['test/http/one-grammar.test.ts'],
   },
   {
     ids: [],
     fault: 'a search for an address does not find Unicode domains',
     edits: [{ find: '(storedEmail(term) ?? term)', replace: 'term' }],
-    tests: ['test/server/http/one-grammar.test.ts'],
+    tests: ['test/http/one-grammar.test.ts'],
   },
   {
     ids: [],
@@ -299,37 +299,37 @@ export const registration: readonly Mutation[] = [
     ids: [],
     fault: 'a password with many substitutions takes a second to evaluate',
     edits: [{ find: 'const l33tMaxSubstitutions = 10;', replace: 'const l33tMaxSubstitutions = 1_000;' }],
-    tests: ['test/auth/passwords/strength.test.ts'],
+    tests: ['test/passwords/strength.test.ts'],
   },
   {
     ids: [],
     fault: 'anonymous checks of passwords delay callers who set one',
     edits: [{ find: 'evaluate(checking, [password], from)', replace: 'evaluate(setting, [password], from)' }],
-    tests: ['test/server/limits/shared-cost.test.ts'],
+    tests: ['test/rate-limits/shared-cost.test.ts'],
   },
   {
     ids: [],
     fault: 'all exports run at the same time',
     edits: [{ find: 'createFairQueue(1, maxWaitingExports,', replace: 'createFairQueue(100, maxWaitingExports,' }],
-    tests: ['test/server/limits/shared-cost.test.ts'],
+    tests: ['test/rate-limits/shared-cost.test.ts'],
   },
   {
     ids: [],
     fault: 'exports have no limit of their own',
     edits: [{ find: "rateClass: 'export',", replace: '' }],
-    tests: ['test/server/limits/shared-cost.test.ts'],
+    tests: ['test/rate-limits/shared-cost.test.ts'],
   },
   {
     ids: [],
     fault: 'exports are counted by address',
     edits: [{ find: "route.config?.access === 'authenticated'", replace: "route.config?.access === 'open'" }],
-    tests: ['test/server/limits/shared-cost.test.ts'],
+    tests: ['test/rate-limits/shared-cost.test.ts'],
   },
   {
     ids: [],
     fault: 'a client gets a compressed file that it does not accept',
     edits: [{ find: 'return named !== undefined && !named.isRefused;', replace: 'return named !== undefined;' }],
-    tests: ['test/server/limits/shared-cost.test.ts'],
+    tests: ['test/rate-limits/shared-cost.test.ts'],
   },
   {
     ids: [],

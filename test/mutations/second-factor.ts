@@ -12,7 +12,7 @@ export const secondFactor: readonly Mutation[] = [
           'const code = user.tfaSecret === null || otp === undefined ? null : await secondFactor.require(user, otp, client);',
       },
     ],
-    tests: ['test/auth/login-tfa.test.ts', 'test/tfa/tfa.test.ts'],
+    tests: ['test/sessions/login-tfa.test.ts', 'test/tfa/tfa.test.ts'],
   },
   {
     ids: ['CVE-2025-64103', 'CVE-2024-45042'],
@@ -46,7 +46,7 @@ export const secondFactor: readonly Mutation[] = [
         replace: 'for (const step of [currentStep, currentStep - 1, currentStep - 2]) {',
       },
     ],
-    tests: ['test/auth/login-tfa.test.ts'],
+    tests: ['test/sessions/login-tfa.test.ts'],
   },
   {
     ids: [],
@@ -58,6 +58,6 @@ export const secondFactor: readonly Mutation[] = [
         replace: 'if ((await administratorsAmong(tx, [user])).size > 1)',
       },
     ],
-    tests: ['test/auth/step-up/matrix.test.ts'],
+    tests: ['test/step-up/matrix.test.ts'],
   },
 ];

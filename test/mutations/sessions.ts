@@ -44,7 +44,7 @@ export const sessions: readonly Mutation[] = [
         replace: 'on holder.id = s."user"',
       },
     ],
-    tests: ['test/auth/refresh.test.ts', 'test/access/revocation.test.ts'],
+    tests: ['test/sessions/refresh.test.ts', 'test/access/revocation.test.ts'],
   },
   {
     ids: ['CVE-2026-22706', 'CVE-2024-21635'],
@@ -55,7 +55,7 @@ export const sessions: readonly Mutation[] = [
         replace: '',
       },
     ],
-    tests: ['test/auth/password-reset.test.ts', 'test/access/revocation-by-requests.test.ts'],
+    tests: ['test/password-reset/password-reset.test.ts', 'test/access/revocation-by-requests.test.ts'],
   },
   {
     ids: ['CVE-2026-22706', 'CVE-2024-21635'],
@@ -119,7 +119,7 @@ export const sessions: readonly Mutation[] = [
         replace: 'positionAt(user.id, 0, mode)',
       },
     ],
-    tests: ['test/auth/login.test.ts'],
+    tests: ['test/sessions/login.test.ts'],
   },
   {
     ids: ['CVE-2024-28197'],
@@ -130,7 +130,7 @@ export const sessions: readonly Mutation[] = [
         replace: 'domain: domain ?? new URL(config.PUBLIC_URL).hostname,',
       },
     ],
-    tests: ['test/auth/login-cookies.test.ts'],
+    tests: ['test/sessions/login-cookies.test.ts'],
   },
   {
     ids: ['CVE-2024-45596', 'GHSA-c6w9-5g5j-jh2p'],
@@ -164,7 +164,7 @@ export const sessions: readonly Mutation[] = [
         replace: '.where(and(eq(sessions.id, id), gt(sessions.expiresAt, now)))',
       },
     ],
-    tests: ['test/auth/sessions/own-sessions.test.ts'],
+    tests: ['test/sessions/own-sessions.test.ts'],
   },
   {
     ids: ['CVE-2025-61928'],
@@ -203,6 +203,6 @@ export const sessions: readonly Mutation[] = [
         replace: 'if (!session) return;',
       },
     ],
-    tests: ['test/auth/sessions/ended-meanwhile.test.ts'],
+    tests: ['test/sessions/ended-meanwhile.test.ts'],
   },
 ];

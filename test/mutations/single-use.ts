@@ -34,7 +34,7 @@ export const singleUse: readonly Mutation[] = [
         replace: "where s.id = ${value('id')} and least(s.expires_at",
       },
     ],
-    tests: ['test/auth/refresh.test.ts'],
+    tests: ['test/sessions/refresh.test.ts'],
   },
   {
     ids: ['CVE-2026-1035'],
@@ -50,7 +50,7 @@ export const singleUse: readonly Mutation[] = [
           'const [seen] = await rows<{ generation: number; token_hash: string | null }>(\nexecutor,\nsql`select generation, token_hash from ${sessions} where id = ${presented.id}`,\n);\nawait new Promise((resolve) => setTimeout(resolve, 20));\nif (seen?.generation !== presented.generation || seen.token_hash !== presented.tokenHash) return { principal: undefined, wasCurrent: false };\nconst [outcome] = await advance(executor, {',
       },
     ],
-    tests: ['test/auth/refresh.test.ts'],
+    tests: ['test/sessions/refresh.test.ts'],
   },
   {
     ids: ['GHSA-hc7v-rggr-4hvx', 'GHSA-hc7v-x88r-fmh4'],
@@ -61,7 +61,7 @@ export const singleUse: readonly Mutation[] = [
         replace: 'const user = (await lockRecipient(tx, claims.id)) as Recipient;',
       },
     ],
-    tests: ['test/auth/password-reset.test.ts'],
+    tests: ['test/password-reset/password-reset.test.ts'],
   },
   {
     ids: ['GHSA-hc7v-rggr-4hvx', 'GHSA-hc7v-x88r-fmh4'],
@@ -124,7 +124,7 @@ export const singleUse: readonly Mutation[] = [
         replace: '',
       },
     ],
-    tests: ['test/auth/login-tfa.test.ts'],
+    tests: ['test/sessions/login-tfa.test.ts'],
   },
   {
     ids: ['CVE-2026-34224'],
@@ -158,7 +158,7 @@ export const singleUse: readonly Mutation[] = [
         replace: "if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client).catch(() => {});",
       },
     ],
-    tests: ['test/auth/sessions/failed-revocation.test.ts'],
+    tests: ['test/sessions/failed-revocation.test.ts'],
   },
   {
     ids: ['CVE-2020-15223'],
@@ -170,7 +170,7 @@ export const singleUse: readonly Mutation[] = [
           "await executor.execute('savepoint ending').catch(() => {});\nawait executor\n.delete(sessions)\n.where(and(inArray(sessions.user, [...users]), others))\n.catch(() => executor.execute('rollback to savepoint ending'));",
       },
     ],
-    tests: ['test/auth/sessions/failed-revocation.test.ts'],
+    tests: ['test/sessions/failed-revocation.test.ts'],
   },
   {
     ids: ['CVE-2024-4629'],
@@ -182,7 +182,7 @@ export const singleUse: readonly Mutation[] = [
           'if (limit === null) return { counted: [], locks: false };\nsetTimeout(() => void reserveAttempts(db, [keys.fromHere], keys.fromAnywhere, clock(), { limit, ...lockRules }, attemptsCountFor).catch(() => {}), 200);\nif (limit > 0) return { counted: [], locks: false };',
       },
     ],
-    tests: ['test/server/limits/parallel-guesses.test.ts'],
+    tests: ['test/rate-limits/parallel-guesses.test.ts'],
   },
   {
     ids: ['CVE-2024-32868'],
@@ -215,7 +215,7 @@ export const singleUse: readonly Mutation[] = [
         replace: 'passwordChecks.require({ ...user, email: `${Math.random()}` }, password, client)',
       },
     ],
-    tests: ['test/server/limits/login-attempts.test.ts', 'test/auth/step-up/reauthenticate.test.ts'],
+    tests: ['test/rate-limits/login-attempts.test.ts', 'test/step-up/reauthenticate.test.ts'],
   },
   {
     ids: ['CVE-2025-24806'],
@@ -226,7 +226,7 @@ export const singleUse: readonly Mutation[] = [
         replace: 'email',
       },
     ],
-    tests: ['test/server/limits/login-attempts.test.ts'],
+    tests: ['test/rate-limits/login-attempts.test.ts'],
   },
   {
     ids: ['CVE-2025-64526'],
@@ -237,7 +237,7 @@ export const singleUse: readonly Mutation[] = [
         replace: '`${request.client.network} ${(request.body as { email?: string }).email}`',
       },
     ],
-    tests: ['test/server/limits/mails.test.ts'],
+    tests: ['test/rate-limits/mails.test.ts'],
   },
   {
     ids: ['CVE-2026-45364'],
@@ -248,7 +248,7 @@ export const singleUse: readonly Mutation[] = [
         replace: 'normalizeIP(address, 128)',
       },
     ],
-    tests: ['test/server/limits/requests.test.ts'],
+    tests: ['test/rate-limits/requests.test.ts'],
   },
   {
     ids: ['GHSA-x732-6j76-qmhm'],
@@ -259,7 +259,7 @@ export const singleUse: readonly Mutation[] = [
         replace: 'if (!isProbe(request) && !request.is404) await app.enforceRequestLimit(request);',
       },
     ],
-    tests: ['test/server/limits/requests.test.ts'],
+    tests: ['test/rate-limits/requests.test.ts'],
   },
   {
     ids: ['GHSA-x732-6j76-qmhm'],
@@ -271,7 +271,7 @@ export const singleUse: readonly Mutation[] = [
           "return isRead && isPlain && [...uncounted].some((path) => url.replace(/^\\/+/, '/').startsWith(path));",
       },
     ],
-    tests: ['test/server/limits/requests.test.ts'],
+    tests: ['test/rate-limits/requests.test.ts'],
   },
   {
     ids: ['CVE-2024-47070'],
@@ -283,7 +283,7 @@ export const singleUse: readonly Mutation[] = [
         replace: 'if (bareAddress(ip) === null) return ip;\nreturn address === null ?',
       },
     ],
-    tests: ['test/server/limits/requests.test.ts'],
+    tests: ['test/rate-limits/requests.test.ts'],
   },
   {
     ids: ['GHSA-6q22-g298-grjh'],
@@ -294,6 +294,6 @@ export const singleUse: readonly Mutation[] = [
         replace: 'if (!checking || freshUntil > 0) {',
       },
     ],
-    tests: ['test/server/server.test.ts'],
+    tests: ['test/monitoring/server.test.ts'],
   },
 ];

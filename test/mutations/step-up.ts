@@ -6,7 +6,7 @@ const without = (fault: string, code: Code): Mutation => ({
   ids: [],
   fault,
   edits: [{ ...code, replace: '' }],
-  tests: ['test/auth/step-up/matrix.test.ts'],
+  tests: ['test/step-up/matrix.test.ts'],
 });
 
 /** A fault in the strength of a proof. */
@@ -14,11 +14,11 @@ const replaced = (fault: string, find: string, replace: string, test = 'second-f
   ids: [],
   fault,
   edits: [{ find, replace }],
-  tests: [`test/auth/step-up/${test}.test.ts`],
+  tests: [`test/step-up/${test}.test.ts`],
 });
 
 /** A fault that lets stale sessions call an operation that requires a fresh one. */
-const stale = (fault: string, route: string, test = 'test/auth/step-up/matrix.test.ts'): Mutation => ({
+const stale = (fault: string, route: string, test = 'test/step-up/matrix.test.ts'): Mutation => ({
   ids: [],
   fault,
   edits: [{ in: route, find: 'requiresFresh: true', replace: "credentials: ['session']" }],
@@ -106,7 +106,7 @@ export const stepUp: readonly Mutation[] = [
         replace: 'const needsCode = otp !== undefined;',
       },
     ],
-    tests: ['test/auth/step-up/reauthenticate.test.ts'],
+    tests: ['test/step-up/reauthenticate.test.ts'],
   },
   without('a static token sets a new password', { find: 'if (principal) requireKind(principal, credentials);' }),
   {
@@ -125,11 +125,7 @@ export const stepUp: readonly Mutation[] = [
   stale('a stale session unlinks a provider account', 'unlinkIdentity'),
   stale('a stale session adds a passkey', 'addPasskey'),
   stale('a stale session removes a passkey', 'removePasskey'),
-  stale(
-    'a stale session requests an email change',
-    'requestEmailChange',
-    'test/auth/step-up/further-operations.test.ts',
-  ),
+  stale('a stale session requests an email change', 'requestEmailChange', 'test/step-up/further-operations.test.ts'),
   stale('a stale session deletes the account', 'deleteMe', 'test/users/profile.test.ts'),
   without('a stale session grants administrator access', {
     find: 'if (isGained) await stepUp.requireFreshAdministrator(caller, tx);',
@@ -146,13 +142,13 @@ export const stepUp: readonly Mutation[] = [
         replace: "status === 'active' ? [access, `${access} ${status}`] : [access]",
       },
     ],
-    tests: ['test/auth/step-up/matrix.test.ts'],
+    tests: ['test/step-up/matrix.test.ts'],
   },
   {
     ids: [],
     fault: 'a stale session gives a role that a provider assigns administrator access',
     edits: [{ find: 'assignableRoles: config.PROVIDERS.flatMap(assignableRoles)', replace: 'assignableRoles: []' }],
-    tests: ['test/auth/step-up/matrix.test.ts'],
+    tests: ['test/step-up/matrix.test.ts'],
   },
   without('a stale session changes the settings that control access', {
     find: 'if (!names.every((name) => delegable.has(name))) await stepUp.requireFreshAdministrator(caller);',
@@ -166,13 +162,13 @@ export const stepUp: readonly Mutation[] = [
         replace: 'if (key === undefined && request.principal?.admin) return;',
       },
     ],
-    tests: ['test/auth/step-up/matrix.test.ts'],
+    tests: ['test/step-up/matrix.test.ts'],
   },
   {
     ids: [],
     fault: 'without a limit on wrong logins, a session can guess the password without limit',
     edits: [{ find: 'limit: state.limit ?? maxGuessesInSession,', replace: 'limit: state.limit,' }],
-    tests: ['test/auth/step-up/reauthenticate.test.ts'],
+    tests: ['test/step-up/reauthenticate.test.ts'],
   },
   without('a stale session invites an administrator', {
     find: 'if (isAdministrator) await stepUp.requireFreshAdministrator(caller);',

@@ -135,7 +135,7 @@ export const tokens: readonly Mutation[] = [
     ],
     tests: [
       'test/tokens/kinds.test.ts',
-      'test/auth/password-reset.test.ts',
+      'test/password-reset/password-reset.test.ts',
       'test/invites/invite.test.ts',
       'test/registration/register.test.ts',
     ],

@@ -177,7 +177,7 @@ export const writes: readonly Mutation[] = [
         replace: 'const maxBatchEmbedded = 30_000;',
       },
     ],
-    tests: ['test/server/limits/bulk-writes.test.ts'],
+    tests: ['test/rate-limits/bulk-writes.test.ts'],
   },
   {
     ids: [],
@@ -188,7 +188,7 @@ export const writes: readonly Mutation[] = [
         replace: 'for (const row of rowsOf(changes)) await updateRecords(tx, collection, [row]);',
       },
     ],
-    tests: ['test/server/limits/bulk-writes.test.ts'],
+    tests: ['test/rate-limits/bulk-writes.test.ts'],
   },
   {
     ids: [],
@@ -199,7 +199,7 @@ export const writes: readonly Mutation[] = [
         replace: 'then r.${name} else null end',
       },
     ],
-    tests: ['test/server/limits/bulk-writes.test.ts'],
+    tests: ['test/rate-limits/bulk-writes.test.ts'],
   },
   {
     ids: [],
@@ -210,7 +210,7 @@ export const writes: readonly Mutation[] = [
         replace: '',
       },
     ],
-    tests: ['test/auth/passwords/service.test.ts'],
+    tests: ['test/passwords/service.test.ts'],
   },
   {
     ids: [],
@@ -221,7 +221,7 @@ export const writes: readonly Mutation[] = [
         replace: '',
       },
     ],
-    tests: ['test/auth/passwords/service.test.ts'],
+    tests: ['test/passwords/service.test.ts'],
   },
   {
     ids: [],
@@ -232,7 +232,7 @@ export const writes: readonly Mutation[] = [
         replace: '',
       },
     ],
-    tests: ['test/auth/passwords/service.test.ts'],
+    tests: ['test/passwords/service.test.ts'],
   },
   {
     ids: [],
@@ -243,7 +243,7 @@ export const writes: readonly Mutation[] = [
         replace: 'Math.min(capacity, Math.max(capacity, maxWaitMs))',
       },
     ],
-    tests: ['test/auth/passwords/service.test.ts'],
+    tests: ['test/passwords/service.test.ts'],
   },
   {
     ids: [],
@@ -254,7 +254,7 @@ export const writes: readonly Mutation[] = [
         replace: 'return undefined;',
       },
     ],
-    tests: ['test/auth/passwords/service.test.ts', 'test/auth/passwords/strength.test.ts'],
+    tests: ['test/passwords/service.test.ts', 'test/passwords/strength.test.ts'],
   },
   {
     ids: [],
@@ -265,7 +265,7 @@ export const writes: readonly Mutation[] = [
         replace: 'queue.push(undefined, () => thread.run(task))',
       },
     ],
-    tests: ['test/auth/passwords/strength.test.ts'],
+    tests: ['test/passwords/strength.test.ts'],
   },
   {
     ids: [],

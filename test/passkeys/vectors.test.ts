@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { createWebAuthn } from '../../plugins/auth/webauthn/service.js';
+import { createWebAuthn } from '../../plugins/webauthn/service.js';
 
 /** The examples of the standard (WebAuthn Level 3, 16), with its challenges instead of those of the service. */
 

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { loggerOptions } from '../../plugins/server/logging.js';
+import { loggerOptions } from '../../plugins/monitoring/logging.js';
 import { startTestApp } from '../helpers/app.js';
 import { dumpDatabase } from '../helpers/dump.js';
 import {

@@ -1,8 +1,8 @@
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { roles, users } from '../../db/schema.js';
+import { loggerOptions } from '../../plugins/monitoring/logging.js';
 import { ConfigError, loadConfig } from '../../plugins/platform/config.js';
-import { loggerOptions } from '../../plugins/server/logging.js';
 import { startTestApp } from '../helpers/app.js';
 import { setCookies } from '../helpers/cookies.js';
 import { type HostileIssuer, type Lies, sign, startHostileIssuers } from '../helpers/hostile-provider.js';

@@ -383,7 +383,7 @@ t.test('with EMAIL_CHANGE_CONFIRMATION=false, an address changes immediately, as
 });
 
 t.test('requests that are never confirmed are deleted', async (t) => {
-  const { deleteExpiredEmailChanges } = await import('../../db/queries/auth/email-changes.js');
+  const { deleteExpiredEmailChanges } = await import('../../db/queries/users/email-changes.js');
   const member = await newMember();
   await ask(member.headers, newAddress());
   await deleteExpiredEmailChanges(app.db, clock.now());

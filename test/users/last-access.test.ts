@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
 import t from 'tap';
-import { writeUsesOfSessions, writeUsesOfUsers } from '../../db/queries/auth/last-used.js';
+import { writeUsesOfSessions, writeUsesOfUsers } from '../../db/queries/sessions/last-used.js';
 import { sessions, userUses } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
 import { engine } from '../helpers/databases.js';

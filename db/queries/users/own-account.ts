@@ -14,8 +14,8 @@ import {
   users,
   userUses,
 } from '../../schema.js';
-import { countPasskeys, listPasskeys } from '../auth/passkeys.js';
 import { listIdentities } from '../providers/identities.js';
+import { countPasskeys, listPasskeys } from '../webauthn/passkeys.js';
 
 /** Maximum number of rows of each kind in an export. */
 const maxExported = 1000;

@@ -1,5 +1,5 @@
 import type { PrincipalRecord } from '../../../db/queries/access/principals.js';
-import type { Credential } from '../../server/credential.js';
+import type { Credential } from '../../http/credential.js';
 
 /** Recognizes the tokens of one kind of credential. */
 export interface CredentialResolver {

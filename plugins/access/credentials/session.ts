@@ -1,8 +1,8 @@
 import type { Executor } from '../../../db/client.js';
 import { findPrincipalBySession } from '../../../db/queries/access/principals.js';
 import { ApiError } from '../../../schemas/errors.js';
-import { tokenStatusOf } from '../../auth/sessions/standing.js';
 import { type Clock, clockOffset } from '../../platform/clock.js';
+import { tokenStatusOf } from '../../sessions/standing.js';
 import type { AccessTokens } from '../../tokens/access-tokens.js';
 import type { CredentialResolver } from './resolver.js';
 

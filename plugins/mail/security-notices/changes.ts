@@ -1,7 +1,7 @@
 import type { AccountState } from '../../../db/queries/mail/recipients.js';
 import type { ActivityAction } from '../../../schemas/activity.js';
 import type { ActivityEvent } from '../../activity/service.js';
-import type { Origin } from '../../server/caller.js';
+import type { Origin } from '../../http/caller.js';
 import type { SecurityChange } from '../jobs.js';
 
 /** Derives the changes to a user's credentials from an event, and from the account before and after it. */

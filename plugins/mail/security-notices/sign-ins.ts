@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../../db/client.js';
 import type { Activity } from '../../activity/service.js';
+import { type Client, deviceOf } from '../../http/caller.js';
 import type { Clock } from '../../platform/clock.js';
-import { type Client, deviceOf } from '../../server/caller.js';
 import type { Mail } from '../index.js';
 
 type Alert = 'new_sign_in' | 'wrong_code' | 'failed_logins';

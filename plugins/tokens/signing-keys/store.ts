@@ -7,7 +7,7 @@ import {
   lockSigningKeys,
   resealSigningKey,
   type SigningKeyRecord,
-} from '../../../db/queries/auth/signing-keys.js';
+} from '../../../db/queries/tokens/signing-keys.js';
 import type { Config } from '../../../schemas/config.js';
 import type { KeyPairAlgorithm } from '../../../schemas/jwks.js';
 import type { Activity } from '../../activity/service.js';

@@ -1,5 +1,5 @@
 import plugin from 'fastify-plugin';
-import { deleteExpiredEmailChanges } from '../../../db/queries/auth/email-changes.js';
+import { deleteExpiredEmailChanges } from '../../../db/queries/users/email-changes.js';
 import { hour } from '../../platform/scheduler.js';
 import { createEmailChanges, type EmailChanges } from './service.js';
 

@@ -2,30 +2,30 @@ import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../../db/client.js';
 import { brokenConstraint } from '../../../db/failures.js';
 import {
-  deleteEmailChange,
-  type EmailChange,
-  findEmailChange,
-  replaceEmailChange,
-  writeVerifiedEmail,
-} from '../../../db/queries/auth/email-changes.js';
-import { deleteSessionsOf } from '../../../db/queries/auth/sessions.js';
-import {
   findRecipient,
   findRecipientByEmail,
   lockRecipient,
   type Recipient,
   readAccountStates,
 } from '../../../db/queries/mail/recipients.js';
+import { deleteSessionsOf } from '../../../db/queries/sessions/sessions.js';
+import {
+  deleteEmailChange,
+  type EmailChange,
+  findEmailChange,
+  replaceEmailChange,
+  writeVerifiedEmail,
+} from '../../../db/queries/users/email-changes.js';
 import { transact } from '../../../db/statements.js';
 import { storedEmail } from '../../../schemas/common.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { Activity } from '../../activity/service.js';
-import type { StepUp } from '../../auth/step-up/service.js';
+import type { Client, Principal } from '../../http/caller.js';
+import { sessionIdOf } from '../../http/credential.js';
 import type { Mail } from '../../mail/index.js';
 import { cancelStateOf, changeStateOf } from '../../mail/recipients.js';
 import type { Clock } from '../../platform/clock.js';
-import type { Client, Principal } from '../../server/caller.js';
-import { sessionIdOf } from '../../server/credential.js';
+import type { StepUp } from '../../step-up/service.js';
 import type { LinkTokens } from '../../tokens/link-tokens.js';
 import { endUnclaimedUsers } from '../end-unclaimed-users.js';
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import plugin from 'fastify-plugin';
-import { addRouteHook } from '../../server/route-hooks.js';
+import { addRouteHook } from '../../http/route-hooks.js';
 import { createOwnAccount, type OwnAccount } from './service.js';
 
 declare module 'fastify' {

@@ -9,11 +9,11 @@ import { transact } from '../../../db/statements.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { AccountExport, Profile, ProfileChanges } from '../../../schemas/own-account.js';
 import type { Activity } from '../../activity/service.js';
-import { createFairQueue, type FairQueue } from '../../auth/passwords/fair-queue.js';
+import type { Principal } from '../../http/caller.js';
 import { invalidPayload, readValue } from '../../items/payload.js';
+import { createFairQueue, type FairQueue } from '../../passwords/hashing/fair-queue.js';
 import type { Clock } from '../../platform/clock.js';
 import { isHttpsUrl } from '../../platform/urls.js';
-import type { Principal } from '../../server/caller.js';
 
 /** Operations of users on their own account, whatever their permissions. */
 export interface OwnAccount {

@@ -1,0 +1,106 @@
+import type { Executor } from '../../db/client.js';
+import {
+  type ActiveSessionRecord,
+  deleteSessionOf,
+  deleteSessionsOf,
+  listActiveSessions,
+} from '../../db/queries/sessions/sessions.js';
+import { userExists } from '../../db/queries/users/users.js';
+import { transact } from '../../db/statements.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { Session } from '../../schemas/sessions.js';
+import type { Activity } from '../activity/service.js';
+import { deviceOf, type Principal } from '../http/caller.js';
+import { sessionIdOf } from '../http/credential.js';
+import type { Clock } from '../platform/clock.js';
+
+/** Lists and ends active sessions. In every mode, an ended session is rejected from the next request on. */
+export interface ActiveSessions {
+  /** The caller's sessions, most recently used first; at most `maxListed`. */
+  listOwn(caller: Principal): Promise<Session[]>;
+  /**
+   * Ends one of the caller's sessions, possibly the current one.
+   * @returns whether it was the current one
+   * @throws {ApiError} FORBIDDEN if the session belongs to another user, or has already ended
+   */
+  endOwn(caller: Principal, id: string): Promise<boolean>;
+  /** Ends all of the caller's sessions except the current one, if there is one. */
+  endOthers(caller: Principal): Promise<void>;
+  /** The sessions of any user, for administrators. @throws {ApiError} FORBIDDEN */
+  listOf(caller: Principal, userId: string): Promise<Session[]>;
+  /** @throws {ApiError} FORBIDDEN */
+  endOf(caller: Principal, userId: string, id: string): Promise<void>;
+  /** Ends all sessions of a user. If the user is the caller, this includes the current session. @throws {ApiError} FORBIDDEN */
+  endAllOf(caller: Principal, userId: string): Promise<void>;
+}
+
+/** SESSIONS_PER_USER can allow more sessions, but no one needs a longer list. Ending all sessions also ends those not listed. */
+export const maxListed = 1000;
+
+export function createActiveSessions(deps: {
+  db: Executor;
+  clock: Clock;
+  activity: Pick<Activity, 'record'>;
+}): ActiveSessions {
+  const { db, clock, activity } = deps;
+
+  const list = async (userId: string, current: string | null): Promise<Session[]> => {
+    const found = await listActiveSessions(db, userId, clock(), maxListed);
+    return found.map((session) => toSession(session, current));
+  };
+
+  const end = (caller: Principal, userId: string, id: string): Promise<void> =>
+    db.transaction(async (tx) => {
+      if (!(await deleteSessionOf(tx, userId, id, clock()))) throw new ApiError('FORBIDDEN');
+      const item = id.toLowerCase();
+      await activity.record(tx, caller, [{ action: 'session_end', collection: 'sessions', item }]);
+    });
+
+  const endAll = (caller: Principal, userId: string, kept: string | null): Promise<void> =>
+    transact(db, async (tx) => {
+      await deleteSessionsOf(tx, [userId], kept);
+      await activity.record(tx, caller, [{ action: 'session_end', collection: 'users', item: userId.toLowerCase() }]);
+    });
+
+  /** The error is the same whether the user does not exist or the caller may not see them. */
+  const requireUser = async ({ admin }: Principal, userId: string): Promise<void> => {
+    if (!admin || !(await userExists(db, userId))) throw new ApiError('FORBIDDEN');
+  };
+
+  return {
+    listOwn: (caller) => list(caller.userId, sessionIdOf(caller)),
+
+    endOwn: async (caller, id) => {
+      await end(caller, caller.userId, id);
+      return id.toLowerCase() === sessionIdOf(caller);
+    },
+
+    endOthers: (caller) => endAll(caller, caller.userId, sessionIdOf(caller)),
+
+    listOf: async (caller, userId) => {
+      await requireUser(caller, userId);
+      return list(userId, sessionIdOf(caller));
+    },
+
+    endOf: async (caller, userId, id) => {
+      await requireUser(caller, userId);
+      await end(caller, userId, id);
+    },
+
+    endAllOf: async (caller, userId) => {
+      await requireUser(caller, userId);
+      await endAll(caller, userId, null);
+    },
+  };
+}
+
+const toSession = (session: ActiveSessionRecord, current: string | null): Session => ({
+  id: session.id,
+  device: deviceOf(session.userAgent),
+  user_agent: session.userAgent,
+  address: session.ip,
+  created_at: session.createdAt,
+  last_used_at: session.lastUsedAt,
+  expires_at: session.expiresAt,
+  current: session.id === current,
+});

@@ -1,0 +1,178 @@
+import type { Executor } from '../../db/client.js';
+import { advanceSession, findRefreshableSession } from '../../db/queries/access/principals.js';
+import { deleteSession } from '../../db/queries/sessions/sessions.js';
+import { ApiError, unavailable } from '../../schemas/errors.js';
+import type { SessionMode } from '../../schemas/sessions.js';
+import type { Client } from '../http/caller.js';
+import { toApiError } from '../http/errors.js';
+import { clockOffset } from '../platform/clock.js';
+import { within } from '../platform/within.js';
+import { hashToken } from '../tokens/refresh-tokens.js';
+import { type Arrivals, refreshLimits } from './arrivals.js';
+import type { IssuedSession, IssuingDependencies, SessionIssuer } from './issuing.js';
+import { tokenStatusOf } from './standing.js';
+
+/** What a client presents to continue a session: its refresh token or, in `session` mode, the token in its cookie. */
+export interface SessionCredential {
+  mode: SessionMode;
+  /** Several if there are several cookies of this name. A neighboring host can set more of them, so any valid one is accepted. */
+  tokens: readonly string[];
+  /** When the request arrived, as a value of `performance.now()`. */
+  arrived: number;
+}
+
+export interface SessionRefresh {
+  /**
+   * Exchanges a credential for its successor. This can be repeated: within the grace period after the replacement, the most
+   * recently replaced credential gives the same successor again. After that, it ends the session.
+   * @throws {ApiError} INVALID_CREDENTIALS; SERVICE_UNAVAILABLE if it takes too long
+   */
+  refresh(credential: SessionCredential, client: Client): Promise<IssuedSession>;
+  /** Ends the sessions that a credential can continue, if any. */
+  logout(credential: SessionCredential, client: Client): Promise<void>;
+}
+
+interface Dependencies
+  extends Pick<IssuingDependencies, 'accessTokens' | 'refreshTokens' | 'clock' | 'lifetimes' | 'activity'> {
+  db: Executor;
+  issuing: Pick<SessionIssuer, 'next' | 'issue'>;
+  arrivals: Pick<Arrivals, 'effectiveArrival' | 'noteUnavailable'>;
+  onUse(userId: string): void;
+  onReuse(session: { id: string; client: Client }): void;
+}
+
+/** The contents of a token. The hash is null in `session` mode. */
+interface PresentedToken {
+  id: string;
+  generation: number;
+  tokenHash: string | null;
+}
+
+/** How many tokens of one request are tried. Each one costs a database query. */
+const maxPresented = 4;
+
+const tooLate = () => unavailable('database_timeout');
+
+export function createRefresh(deps: Dependencies): SessionRefresh {
+  const { db, accessTokens, refreshTokens, clock, lifetimes, activity, arrivals } = deps;
+  const { next, issue } = deps.issuing;
+  const { timeoutMs } = refreshLimits(lifetimes.gracePeriod);
+
+  /** @throws {ApiError} for a session cookie: INVALID_TOKEN, TOKEN_EXPIRED */
+  const read = async (mode: SessionMode, token: string): Promise<PresentedToken | undefined> => {
+    if (mode !== 'session') {
+      const found = refreshTokens.read(token);
+      return found && { id: found.sessionId, generation: found.generation, tokenHash: hashToken(token) };
+    }
+    const claims = await accessTokens.verify(token);
+    // Without a generation, this is an access token of another mode. It must not be exchanged for one with a longer lifetime.
+    if (claims?.generation === undefined) return undefined;
+    return { id: claims.session, generation: claims.generation, tokenHash: null };
+  };
+
+  /** The tokens that this service issued, reduced to the newest one of each session. */
+  const readAll = async ({ mode, tokens }: SessionCredential) => {
+    const bySession = new Map<string, PresentedToken>();
+    let isExpired = false;
+    for (const token of tokens) {
+      const presented = await read(mode, token).catch((error: unknown) => {
+        if (!(error instanceof ApiError) || error.status >= 500) throw error;
+        isExpired ||= error.code === 'TOKEN_EXPIRED';
+        return undefined;
+      });
+      if (!presented || bySession.size >= maxPresented) continue;
+      const other = bySession.get(presented.id);
+      if (!other || other.generation < presented.generation) bySession.set(presented.id, presented);
+    }
+    return { presented: [...bySession.values()], isExpired };
+  };
+
+  /** Ends a session, if it still exists, and records the reason in the audit log. */
+  const end = (id: string, action: 'logout' | 'refresh_reused', client: Client): Promise<void> =>
+    db.transaction(async (tx) => {
+      const user = await deleteSession(tx, id);
+      if (user === undefined) return;
+      // The caller is not known: anyone may present a token that was replaced long ago.
+      const userId = action === 'logout' ? user : null;
+      await activity.record(tx, { userId, client }, [{ action, collection: 'sessions', item: id }]);
+    });
+
+  /** The session of a token, and the standing of the token in it; undefined if there is no such session, or its mode differs. */
+  const findStanding = async ({ id, generation, tokenHash }: PresentedToken, arrived: number) => {
+    const found = await findRefreshableSession(db, id);
+    if (!found || (found.token_hash === null) !== (tokenHash === null)) return undefined;
+    const waited = performance.now() - arrivals.effectiveArrival(id, arrived);
+    const { gracePeriod } = lifetimes;
+    return {
+      found,
+      standing: tokenStatusOf(generation, found.session, { waited, shift: clockOffset(clock), gracePeriod }),
+    };
+  };
+
+  /** Exchanges one token. @returns the new session tokens, or the reason for the refusal */
+  const exchange = async (
+    mode: SessionMode,
+    presented: PresentedToken,
+    client: Client,
+    arrived: number,
+  ): Promise<IssuedSession | 'just-replaced' | 'reused' | 'refused'> => {
+    const { id } = presented;
+    const { generation, refreshToken, expiresAt } = next(presented, mode);
+    const { ip, userAgent } = client;
+    const place = { tokenHash: refreshToken && hashToken(refreshToken), expiresAt, ip, userAgent };
+    const times = { now: clock(), shift: clockOffset(clock), maxAge: lifetimes.session };
+    const outcome = await advanceSession(db, presented, place, times);
+    if (outcome.principal) {
+      deps.onUse(outcome.principal.id);
+      return issue(mode, outcome.principal, { ...outcome, id, generation }, refreshToken, client);
+    }
+
+    const { found, standing } = (await findStanding(presented, arrived)) ?? {};
+    if (!found || standing === 'unknown' || standing === 'current') return 'refused';
+    // The token was current when the statement began, so the request arrived before the replacement was committed.
+    const isReplaced = standing === 'replaced' || (outcome.wasCurrent && generation === found.session.generation);
+    if (!isReplaced) return standing === 'reused' && !outcome.wasCurrent ? 'reused' : 'just-replaced';
+    const { session, created_at: createdAt, token_hash: hash } = found;
+    if (found.status !== 'active' || session.expires_at <= clock().getTime()) return 'just-replaced';
+    const successor = hash === null ? null : refreshTokens.reissue({ sessionId: id, generation }, hash);
+    if (successor === undefined) return 'just-replaced';
+    const position = { id, generation, expiresAt: new Date(session.expires_at), createdAt: new Date(createdAt) };
+    return issue(mode, found, position, successor, client);
+  };
+
+  return {
+    refresh: async (credential, client) => {
+      const { mode } = credential;
+      const { presented, isExpired } = await readAll(credential);
+      const outcomes = new Map<string, Exclude<Awaited<ReturnType<typeof exchange>>, IssuedSession>>();
+      for (const token of presented) {
+        try {
+          const left = credential.arrived + timeoutMs - performance.now();
+          const outcome = await within(left, exchange(mode, token, client, credential.arrived), tooLate);
+          if (typeof outcome === 'object') return outcome;
+          outcomes.set(token.id, outcome);
+        } catch (error) {
+          if (toApiError(error).code === 'SERVICE_UNAVAILABLE') arrivals.noteUnavailable(token.id, credential.arrived);
+          throw error;
+        }
+      }
+      for (const [id, outcome] of outcomes) {
+        if (outcome !== 'reused') continue;
+        await end(id, 'refresh_reused', client);
+        deps.onReuse({ id, client });
+      }
+      const isJustReplaced = [...outcomes.values()].includes('just-replaced');
+      const error = new ApiError('INVALID_CREDENTIALS');
+      throw isJustReplaced || isExpired ? error.keepingCookie() : error;
+    },
+
+    logout: async (credential, client) => {
+      const { presented } = await readAll(credential);
+      for (const token of presented) {
+        const { found, standing } = (await findStanding(token, credential.arrived)) ?? {};
+        const isCurrent = standing === 'current' && found?.token_hash === token.tokenHash;
+        if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client);
+      }
+    },
+  };
+}
