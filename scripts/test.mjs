@@ -3,6 +3,7 @@
 // the tests that start and kill services in separate processes. `browser` runs the tests that need a browser; on PostgreSQL if it is
 // available, because that starts faster. `long` runs the long form of the tests that have one (`test/helpers/long.ts`). `process` and
 // `long` use the embedded engine or that of TEST_ENGINE. `--everyday` leaves out the tests that try hundreds of cases or are slow.
+// Which suite a file belongs to is declared in the file (`scripts/suites.ts`).
 import { spawn, spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -34,126 +35,6 @@ const maxFailures = 20;
 const maxDetails = 40;
 /** The last error output of the tests, for failures outside of a test. */
 let errorOutput = '';
-/** Run in separate processes: tests that measure time or memory, so that they do not affect each other, and tests of a fresh start. */
-const isolatedFiles = ['users/bulk.test.js', 'passwords/service.test.js', 'openapi/document.test.js'];
-/**
- * Tests that hardly depend on the engine, as files or folders. When all tests run, each of these runs on one engine only, the more
- * demanding one if the engines differ.
- */
-const onOneEngine = {
-  embedded: [
-    'architecture/',
-    'mail/templates.test.js',
-    'openapi/document.test.js',
-    'openapi/schemas.test.js',
-    'openapi/versioning.test.js',
-    'pages/assets.test.js',
-    'pages/configuration.test.js',
-    'pages/theme.test.js',
-    'platform/',
-    'process/container.test.js',
-    'process/hostile-requests.test.js',
-    'process/release.test.js',
-    'process/slow-connections.test.js',
-    'process/start.test.js',
-    'process/tracing.test.js',
-    'providers/hostile.test.js',
-    'providers/redirects.test.js',
-    'providers/settings.test.js',
-    'sdk/',
-    'http/',
-    'tokens/hostile-',
-  ],
-  postgres: [
-    'process/audit-verify.test.js',
-    'process/keys-rotate.test.js',
-    'process/proxies.test.js',
-    'process/rotation-under-load.test.js',
-  ],
-};
-
-/**
- * Tests that `--everyday` leaves out: they try hundreds of cases, measure what something costs, or wait a long time. `bash .ci/run all`
- * runs them.
- */
-const notEveryday = [
-  'access/costs.test.js',
-  'access/escalation.test.js',
-  'access/matrix.test.js',
-  'access/order.test.js',
-  'access/revocation-by-requests.test.js',
-  'access/secrets.test.js',
-  'activity/chain.test.js',
-  'activity/refusals.test.js',
-  'architecture/faults.test.js',
-  'passwords/rules.test.js',
-  'step-up/configured-methods.test.js',
-  'step-up/matrix.test.js',
-  'step-up/strength.test.js',
-  'browser/accessibility.browser.js',
-  'browser/csrf.browser.js',
-  'browser/examples.browser.js',
-  'browser/own-pages.browser.js',
-  'browser/providers-pages.browser.js',
-  'browser/reference.browser.js',
-  'db/bootstrap.test.js',
-  'db/hot-updates.test.js',
-  'db/job-queue.test.js',
-  'db/maintenance.test.js',
-  'db/postgres-pool.test.js',
-  'invites/bulk.test.js',
-  'items/cost.test.js',
-  'items/hostile-queries.test.js',
-  'items/oracle.test.js',
-  'items/others-wait.test.js',
-  'mail/templates.test.js',
-  'openapi/every-operation.test.js',
-  'passkeys/hostile.test.js',
-  'process/audit-verify.test.js',
-  'process/container.test.js',
-  'process/database-schema.test.js',
-  'process/database-settings.test.js',
-  'process/hostile-requests.test.js',
-  'process/keys-rotate.test.js',
-  'process/lost-output.test.js',
-  'process/pgbouncer.test.js',
-  'process/proxies.test.js',
-  'process/release.test.js',
-  'process/rotation-under-load.test.js',
-  'process/slow-connections.test.js',
-  'process/start-waits.test.js',
-  'process/tracing.test.js',
-  'process/upgrades.test.js',
-  'providers/hostile.test.js',
-  'providers/identifiers.test.js',
-  'providers/openid.test.js',
-  'providers/peculiarities.test.js',
-  'providers/redirects.test.js',
-  'registration/independent.test.js',
-  'registration/unclaimed.test.js',
-  'http/forwarded-addresses.test.js',
-  'http/hostile.test.js',
-  'http/one-grammar.test.js',
-  'http/routing.test.js',
-  'rate-limits/',
-  'monitoring/outages.test.js',
-  'tokens/hostile-',
-];
-
-/** Of the other process tests, `--everyday` runs these on the embedded engine, and the rest on PostgreSQL, where services start faster. */
-const everydayOnEmbedded = [
-  ...onOneEngine.embedded,
-  'process/crash.test.js',
-  'process/embedded.test.js',
-  'process/mail-kills.test.js',
-];
-
-/** @param list files, or prefixes of their names */
-const isListed = (file, list) => list.some((start) => file.startsWith(start));
-const otherEngine = engine === 'embedded' ? 'postgres' : 'embedded';
-
-/** Tests that measure faults under load and need an idle machine. They run only in `npm run test:long`, or when they are named. */
-const longOnly = ['process/drain.test.js', 'process/faults.test.js'];
 
 if (engine === 'postgres' && !process.env.DATABASE_URL) {
   console.error('Set DATABASE_URL to a PostgreSQL server on which the tests can create databases, for example:');
@@ -171,9 +52,10 @@ rmSync(report, { force: true });
 // tap rebuilds itself when its set of plugins has changed, but only for the run after the next.
 const built = readFileSync(`${root}node_modules/@tapjs/test/test-built/dist/esm/index.js`, 'utf8');
 if (/"@tapjs\/(typescript|mock)"/.test(built)) run(['node_modules/tap/dist/esm/run.mjs', 'build']);
+const { declaredBy, testsOf } = await import('../dist/scripts/suites.js');
 const testFiles = chosen.length > 0 ? chosen.map(fileOf) : filesOf(suite);
 /** A single file needs no runner: its process writes the report. This saves a second or two. */
-const isDirect = testFiles.length === 1 && options.length === 0 && !isIsolated(testFiles[0]);
+const isDirect = testFiles.length === 1 && options.length === 0 && !runsAlone(testFiles[0]);
 const status = await runFiles(testFiles);
 const missing = status === 0 && chosen.length === 0 ? await missingProofs() : [];
 
@@ -207,19 +89,14 @@ process.exit(missing.length > 0 ? 1 : status);
 async function missingProofs() {
   if (engine !== suite || isEveryday) return [];
   const { missingProofs } = await import('../dist/scripts/conformance.js');
-  return missingProofs(
-    suite,
-    (file) => !isListed(file.replace(/^test\//, '').replace(/\.ts$/, '.js'), onOneEngine[otherEngine]),
-  );
-}
-
-function isIsolated(file) {
-  return isolatedFiles.some((name) => file.endsWith(name));
+  const otherEngine = engine === 'embedded' ? 'postgres' : 'embedded';
+  const runsHere = (file) => !existsSync(`${root}${file}`) || !declaredBy(file).has(`${otherEngine}-only`);
+  return missingProofs(suite, runsHere);
 }
 
 /** Starts slightly more processes than there are cores; they take the files from a queue. */
 async function runFiles(all) {
-  const alone = all.filter(isIsolated);
+  const alone = all.filter(runsAlone);
   const files = all.filter((file) => !alone.includes(file));
   const queue = mkdtempSync(`${root}.tmp/queue-`);
   process.once('exit', () => rmSync(queue, { recursive: true, force: true }));
@@ -264,27 +141,17 @@ function fileOf(name) {
 
 /** Larger files first, so that the processes finish at about the same time. */
 function filesOf(suite) {
-  const ending = suite === 'browser' ? '.browser.js' : '.test.js';
-  return readdirSync(`${root}dist/test`, { recursive: true })
-    .filter((name) => name.endsWith(ending))
-    .filter((name) =>
-      suite === 'long'
-        ? hasLongForm(name) || longOnly.includes(name)
-        : name.startsWith('process/') === (suite === 'process') && !longOnly.includes(name),
-    )
-    .filter((name) => !isListed(name, onOneEngine[otherEngine]))
-    .filter((name) => !isEveryday || isEverydayTest(name))
-    .map((name) => join('dist/test', name))
+  return testsOf({ suite, engine, isEveryday })
+    .map((source) => join('dist', source.replace(/\.ts$/, '.js')))
     .sort((a, b) => statSync(b).size - statSync(a).size);
 }
 
-function isEverydayTest(name) {
-  if (isListed(name, notEveryday)) return false;
-  return suite !== 'process' || isListed(name, everydayOnEmbedded) === (engine === 'embedded');
+function runsAlone(file) {
+  return declaredBy(sourceOf(file)).has('alone');
 }
 
-function hasLongForm(name) {
-  return readFileSync(`${root}dist/test/${name}`, 'utf8').includes('helpers/long.js"');
+function sourceOf(file) {
+  return file.replace(/^dist\//, '').replace(/\.js$/, '.ts');
 }
 
 /** Runs tap. By default it would leave one core unused, which is half of a small machine. */

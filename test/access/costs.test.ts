@@ -1,3 +1,5 @@
+// @suite not-everyday: measures what requests cost
+
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { ErrorCode } from '../../schemas/errors.js';

@@ -1,3 +1,5 @@
+// @suite not-everyday: tries hundreds of cases
+
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { permissions, settings } from '../../db/schema.js';

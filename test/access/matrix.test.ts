@@ -1,3 +1,5 @@
+// @suite not-everyday: tries hundreds of cases
+
 import { eq, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { permissions, roles, users } from '../../db/schema.js';

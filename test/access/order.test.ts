@@ -1,3 +1,5 @@
+// @suite not-everyday: tries every operation
+
 import { connect } from 'node:net';
 import type { FastifyContextConfig, LightMyRequestResponse } from 'fastify';
 import t from 'tap';

@@ -1,3 +1,5 @@
+// @suite not-everyday: tries hundreds of cases
+
 import { randomUUID } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';

@@ -1,3 +1,5 @@
+// @suite not-everyday: tries hundreds of cases
+
 import { asc } from 'drizzle-orm';
 import t from 'tap';
 import { users } from '../../db/schema.js';

@@ -1,3 +1,5 @@
+// @suite not-everyday: writes hundreds of events
+
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';

@@ -1,3 +1,5 @@
+// @suite embedded-only: reads the sources
+
 import { existsSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { advisoriesIn, titledTests, titleText } from '../helpers/advisories.js';

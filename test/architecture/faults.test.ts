@@ -1,3 +1,6 @@
+// @suite embedded-only: reads the sources
+// @suite not-everyday: checks the types of the project for every fault
+
 import { join } from 'node:path';
 import t from 'tap';
 import ts from 'typescript';

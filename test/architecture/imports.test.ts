@@ -1,3 +1,5 @@
+// @suite embedded-only: reads the sources
+
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import t from 'tap';

@@ -1,3 +1,5 @@
+// @suite embedded-only: reads the sources and pages
+
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';

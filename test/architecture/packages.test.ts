@@ -1,3 +1,5 @@
+// @suite embedded-only: reads the sources
+
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import fastify, { type FastifyContextConfig, type FastifyRequest, type FastifySchema } from 'fastify';
 import t from 'tap';
 import type { AcceptedKinds } from '../../plugins/http/credential.js';

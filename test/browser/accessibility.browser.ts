@@ -1,3 +1,5 @@
+// @suite not-everyday: checks every page in several color schemes
+
 import t from 'tap';
 import { settings } from '../../db/schema.js';
 import {

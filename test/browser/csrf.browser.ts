@@ -1,3 +1,5 @@
+// @suite not-everyday: tries every way to send a request from another site
+
 /**
  * Pages on other sites, in a real browser that has our cookies. Their requests arrive with the cookies, to no effect.
  * `http/csrf.test.ts` tests the same without a browser, with every spelling of an origin.

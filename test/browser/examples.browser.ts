@@ -1,3 +1,5 @@
+// @suite not-everyday: installs and builds applications
+
 /**
  * The applications in `examples/react` and `examples/nextjs`, which the guide "Your own sign-in pages" explains. Each is
  * installed in a new folder, and run with the commands and variables in the guide.

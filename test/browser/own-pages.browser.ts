@@ -1,3 +1,5 @@
+// @suite not-everyday: installs an application
+
 /** The application in `examples/express`, which the guide "Your own sign-in pages" explains. It is installed in a new folder. */
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';

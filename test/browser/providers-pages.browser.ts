@@ -1,3 +1,5 @@
+// @suite not-everyday: tries many cases
+
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import {

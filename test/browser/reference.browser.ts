@@ -1,3 +1,5 @@
+// @suite not-everyday: loads a large page
+
 import t from 'tap';
 import { accessibilityViolations, newPerson, type Person, startBrowser } from '../helpers/browser.js';
 import { administrator, variables } from '../helpers/people.js';

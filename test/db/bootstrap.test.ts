@@ -1,3 +1,5 @@
+// @suite not-everyday: starts the service many times
+
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {

@@ -1,3 +1,5 @@
+// @suite not-everyday: waits for work in the background
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eq, sql } from 'drizzle-orm';
 import t from 'tap';

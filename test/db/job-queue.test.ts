@@ -1,3 +1,5 @@
+// @suite not-everyday: waits for retries
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';

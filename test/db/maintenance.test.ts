@@ -1,3 +1,5 @@
+// @suite not-everyday: writes many rows
+
 import { spawn } from 'node:child_process';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,5 @@
+// @suite not-everyday: kills hundreds of connections
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/postgres-js';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import t, { type Test } from 'tap';
 import { admin, startTestApp, type TestApp } from '../helpers/app.js';
 import { isContractError } from '../helpers/contract-error.js';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { admin, startTestApp } from '../helpers/app.js';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import type { InjectOptions } from 'fastify';
 import t, { type Test } from 'tap';
 import { users } from '../../db/schema.js';

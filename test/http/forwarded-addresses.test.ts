@@ -1,3 +1,6 @@
+// @suite embedded-only: hardly depends on the engine
+// @suite not-everyday: tries many cases
+
 import t from 'tap';
 import { admin, bearer, startTestApp } from '../helpers/app.js';
 import { collectLog } from '../helpers/collect-log.js';

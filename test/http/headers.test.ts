@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import t from 'tap';
 import { startTestApp } from '../helpers/app.js';
 import { logIn } from '../helpers/sessions.js';

@@ -1,3 +1,6 @@
+// @suite embedded-only: hardly depends on the engine
+// @suite not-everyday: tries hundreds of cases
+
 import fc from 'fast-check';
 import type { InjectOptions } from 'fastify';
 import t from 'tap';

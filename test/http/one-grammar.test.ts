@@ -1,3 +1,6 @@
+// @suite embedded-only: hardly depends on the engine
+// @suite not-everyday: tries hundreds of cases
+
 import { eq, like } from 'drizzle-orm';
 import t from 'tap';
 import { settings, users } from '../../db/schema.js';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import t from 'tap';
 import { buildApp } from '../../app.js';

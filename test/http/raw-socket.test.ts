@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fastify from 'fastify';

@@ -1,3 +1,6 @@
+// @suite embedded-only: hardly depends on the engine
+// @suite not-everyday: tries hundreds of cases
+
 import { METHODS } from 'node:http';
 import type { InjectOptions } from 'fastify';
 import t from 'tap';

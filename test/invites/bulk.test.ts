@@ -1,3 +1,5 @@
+// @suite not-everyday: invites thousands of users
+
 import { request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,3 +1,5 @@
+// @suite not-everyday: measures what queries cost
+
 import qs from 'qs';
 import t, { type Test } from 'tap';
 import { permissions, users } from '../../db/schema.js';

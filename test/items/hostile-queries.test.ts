@@ -1,3 +1,5 @@
+// @suite not-everyday: tries hundreds of cases
+
 import { sql } from 'drizzle-orm';
 import type { LightMyRequestResponse } from 'fastify';
 import qs from 'qs';

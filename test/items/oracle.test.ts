@@ -1,3 +1,5 @@
+// @suite not-everyday: tries hundreds of random queries
+
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import qs from 'qs';

@@ -1,3 +1,6 @@
+// @suite embedded-only: hardly depends on the engine
+// @suite not-everyday: renders every email in every language
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';

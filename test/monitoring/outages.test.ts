@@ -1,3 +1,5 @@
+// @suite not-everyday: tries many cases
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { admin, bearer, startTestApp } from '../helpers/app.js';

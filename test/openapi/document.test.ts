@@ -1,3 +1,6 @@
+// @suite embedded-only: hardly depends on the engine
+// @suite alone: tests the document of a process that has just started
+
 import { readFileSync } from 'node:fs';
 import { compileErrors, parse, validate } from '@readme/openapi-parser';
 import t from 'tap';

@@ -1,3 +1,5 @@
+// @suite not-everyday: tries every operation
+
 import { sql } from 'drizzle-orm';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { collections } from '../../db/query-language/collections.js';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { parse } from 'yaml';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import t from 'tap';
 import { settings } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';

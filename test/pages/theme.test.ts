@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';

@@ -1,3 +1,5 @@
+// @suite not-everyday: tries hundreds of cases
+
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,3 +1,5 @@
+// @suite alone: measures time
+
 import { hash, parseOptions } from '@node-rs/argon2';
 import t from 'tap';
 import { sessions } from '../../db/schema.js';

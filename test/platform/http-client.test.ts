@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';

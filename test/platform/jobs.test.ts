@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import fastify from 'fastify';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify from 'fastify';
 import t, { type Test } from 'tap';

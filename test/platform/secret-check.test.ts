@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import t, { type Test } from 'tap';
 import { buildApp } from '../../app.js';
 import { secretIdOf } from '../../plugins/platform/secret-check.js';

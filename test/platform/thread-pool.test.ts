@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';

@@ -1,3 +1,6 @@
+// @suite postgres-only: only PostgreSQL allows a second process beside the service
+// @suite not-everyday: starts many processes
+
 import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
 import { runCommand } from '../helpers/command.js';

@@ -1,3 +1,6 @@
+// @suite embedded-only: hardly depends on the engine
+// @suite not-everyday: builds the service as the container image does
+
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

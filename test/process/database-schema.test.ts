@@ -1,3 +1,5 @@
+// @suite not-everyday: starts many processes
+
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,3 +1,5 @@
+// @suite long-only: keeps instances under load, and needs an idle machine
+
 import { spawnSync } from 'node:child_process';
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,3 +1,5 @@
+// @suite everyday-on-embedded: tests the embedded database
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { bearer } from '../helpers/app.js';

@@ -1,3 +1,5 @@
+// @suite long-only: keeps instances under load, and needs an idle machine
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { recoveryAfter, statusesOf } from '../helpers/load/availability.js';

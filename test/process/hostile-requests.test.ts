@@ -1,3 +1,6 @@
+// @suite embedded-only: hardly depends on the engine
+// @suite not-everyday: sends thousands of requests
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { committedDocument } from '../helpers/document.js';

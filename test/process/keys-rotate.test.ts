@@ -1,3 +1,6 @@
+// @suite postgres-only: only PostgreSQL allows a second process beside the service
+// @suite not-everyday: starts many processes
+
 import { calculateJwkThumbprint } from 'jose';
 import t from 'tap';
 import type { KeySet } from '../../schemas/jwks.js';

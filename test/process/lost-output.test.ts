@@ -1,3 +1,5 @@
+// @suite not-everyday: starts many processes
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync } from 'node:fs';

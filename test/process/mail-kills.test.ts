@@ -1,3 +1,5 @@
+// @suite everyday-on-embedded: the embedded database must survive a kill, too
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { createHome, freePort, type Service, startService } from '../helpers/service.js';

@@ -1,3 +1,5 @@
+// @suite not-everyday: starts many processes
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';

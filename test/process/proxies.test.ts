@@ -1,3 +1,6 @@
+// @suite postgres-only: only PostgreSQL allows several instances
+// @suite not-everyday: starts many processes
+
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';

@@ -1,3 +1,6 @@
+// @suite embedded-only: hardly depends on the engine
+// @suite not-everyday: prepares a release of a copy of the project
+
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,3 +1,6 @@
+// @suite postgres-only: only PostgreSQL allows several instances
+// @suite not-everyday: keeps a service under load
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import t from 'tap';

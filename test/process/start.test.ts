@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,3 +1,5 @@
+// @suite not-everyday: starts many processes
+
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { bearer } from '../helpers/app.js';

@@ -1,3 +1,6 @@
+// @suite embedded-only: hardly depends on the engine
+// @suite not-everyday: tries hundreds of cases
+
 import t, { type Test } from 'tap';
 import { loggerOptions } from '../../plugins/monitoring/logging.js';
 import { startTestApp } from '../helpers/app.js';

@@ -1,3 +1,5 @@
+// @suite not-everyday: tries many cases
+
 import { cp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';

@@ -1,3 +1,5 @@
+// @suite not-everyday: tries many cases
+
 import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import type { LightMyRequestResponse } from 'fastify';

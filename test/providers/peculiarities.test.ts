@@ -1,3 +1,5 @@
+// @suite not-everyday: tries many cases
+
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { roles, users } from '../../db/schema.js';

@@ -1,3 +1,6 @@
+// @suite embedded-only: hardly depends on the engine
+// @suite not-everyday: tries hundreds of cases
+
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
 import { admin, startTestApp } from '../helpers/app.js';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { policies, rolePolicies, roles, users } from '../../db/schema.js';

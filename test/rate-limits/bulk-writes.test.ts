@@ -1,3 +1,5 @@
+// @suite not-everyday: writes many rows
+
 import { eq, like } from 'drizzle-orm';
 import t from 'tap';
 import { policies, roles, sessions, userPolicies, users } from '../../db/schema.js';

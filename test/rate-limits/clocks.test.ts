@@ -1,3 +1,5 @@
+// @suite not-everyday: sends many requests
+
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { loginAttempts, users } from '../../db/schema.js';

@@ -1,3 +1,5 @@
+// @suite not-everyday: hashes hundreds of passwords
+
 import { request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { like } from 'drizzle-orm';

@@ -1,3 +1,5 @@
+// @suite not-everyday: hashes hundreds of passwords
+
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
 import { loginAttempts } from '../../db/schema.js';

@@ -1,3 +1,5 @@
+// @suite not-everyday: sends many requests
+
 import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import t from 'tap';

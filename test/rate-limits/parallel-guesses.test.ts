@@ -1,3 +1,5 @@
+// @suite not-everyday: sends a thousand requests
+
 import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../app.js';

@@ -1,3 +1,5 @@
+// @suite not-everyday: sends many requests
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';

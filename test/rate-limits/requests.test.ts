@@ -1,3 +1,5 @@
+// @suite not-everyday: sends many requests
+
 import { request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';

@@ -1,3 +1,5 @@
+// @suite not-everyday: keeps a service under load
+
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';

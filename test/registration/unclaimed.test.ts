@@ -1,3 +1,5 @@
+// @suite not-everyday: tries many cases
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eq, sql } from 'drizzle-orm';
 import t from 'tap';

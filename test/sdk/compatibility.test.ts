@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import { readdirSync, readFileSync } from 'node:fs';
 import * as sdk from '@directus/sdk';
 import t from 'tap';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import {
   type AuthenticationData,
   type AuthenticationMode,

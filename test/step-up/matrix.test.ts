@@ -1,3 +1,5 @@
+// @suite not-everyday: tries every operation that requires a fresh session
+
 import { randomUUID } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';

@@ -1,3 +1,5 @@
+// @suite not-everyday: tries hundreds of cases
+
 import { randomInt, randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import type { LightMyRequestResponse } from 'fastify';

@@ -1,3 +1,6 @@
+// @suite embedded-only: hardly depends on the engine
+// @suite not-everyday: tries hundreds of cases
+
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import t from 'tap';
 import { deriveKey } from '../../plugins/platform/key-derivation.js';

@@ -1,3 +1,5 @@
+// @suite alone: measures how long the thread is blocked
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import t from 'tap';
 import { loadConfig, misspelledVariables } from '../../../plugins/platform/config.js';
 import { findMisspelledVariables } from '../../../plugins/platform/misspelled-variables.js';

@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import t from 'tap';
 import { ConfigError, loadConfig } from '../../../plugins/platform/config.js';
 
