@@ -13,8 +13,8 @@ const words = [
   'everyday-on-embedded',
   // The file runs only in `npm run test:long`, or when it is named.
   'long-only',
-  // The file runs in a process of its own: it measures time or memory, or tests a fresh start.
-  'alone',
+  // The file shares its process with no other: it measures time or memory, or tests a fresh start.
+  'own-process',
 ] as const;
 
 type Word = (typeof words)[number];

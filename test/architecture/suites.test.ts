@@ -9,21 +9,21 @@ t.test('a test file declares what is special about it in its first lines', async
   const imports = "import t from 'tap';\n";
   t.strictSame([...declaredIn(imports, 'a.test.ts')], []);
   t.strictSame(
-    [...declaredIn(`// @suite alone: measures time\n// @suite not-everyday: waits\n\n${imports}`, 'a.test.ts')],
-    ['alone', 'not-everyday'],
+    [...declaredIn(`// @suite own-process: measures time\n// @suite not-everyday: waits\n\n${imports}`, 'a.test.ts')],
+    ['own-process', 'not-everyday'],
   );
 });
 
 t.test('an invalid declaration is rejected', async (t) => {
   for (const [source, message] of [
     ['// @suite sometimes: waits', 'expected "// @suite", and one of embedded-only, postgres-only, '],
-    ['//@suite alone: waits', 'expected "// @suite", and one of '],
-    ['/** @suite alone: waits */', 'expected "// @suite", and one of '],
+    ['//@suite own-process: waits', 'expected "// @suite", and one of '],
+    ['/** @suite own-process: waits */', 'expected "// @suite", and one of '],
     ['// @suite', 'expected "// @suite", and one of '],
-    ['// @suite alone', 'expected a reason after "alone:"'],
-    ['// @suite alone: ', 'expected a reason after "alone:"'],
-    ["import t from 'tap';\n// @suite alone: waits", 'move this line to the top of the file'],
-    ['// @suite alone: waits\n\n// @suite not-everyday: waits', 'move this line to the top of the file'],
+    ['// @suite own-process', 'expected a reason after "own-process:"'],
+    ['// @suite own-process: ', 'expected a reason after "own-process:"'],
+    ["import t from 'tap';\n// @suite own-process: waits", 'move this line to the top of the file'],
+    ['// @suite own-process: waits\n\n// @suite not-everyday: waits', 'move this line to the top of the file'],
   ] as const) {
     t.throws(() => declaredIn(source, 'a.test.ts'), { message: `a.test.ts: ${message}` }, source);
   }

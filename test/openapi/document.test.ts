@@ -1,5 +1,5 @@
 // @suite embedded-only: hardly depends on the engine
-// @suite alone: tests the document of a process that has just started
+// @suite own-process: tests the document of a process that has just started
 
 import { readFileSync } from 'node:fs';
 import { compileErrors, parse, validate } from '@readme/openapi-parser';

@@ -1,4 +1,4 @@
-// @suite alone: measures time
+// @suite own-process: measures time
 
 import { hash, parseOptions } from '@node-rs/argon2';
 import t from 'tap';

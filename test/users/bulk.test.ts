@@ -1,4 +1,4 @@
-// @suite alone: measures how long the thread is blocked
+// @suite own-process: measures how long the thread is blocked
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
