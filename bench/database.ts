@@ -140,13 +140,14 @@ async function filling(users: number): Promise<string[]> {
     `insert into roles (name) select 'Role ' || n from generate_series(1, 20) n`,
     `with made as (insert into policies (name, app_access) values ('Members', true) returning id)
       insert into role_policies (role, policy) select roles.id, made.id from roles, made where roles.name like 'Role %'`,
-    `insert into users (first_name, last_name, email, password, title, location, description, tags, language, status, role, last_access)
+    `insert into users (first_name, last_name, email, password, title, location, description, tags, language, status, role)
       select ${oneOf(names.first, 'n / 3')}, ${oneOf(names.last, 'n / 7')} || n % 1000, ${email}, '${password}', 'Engineer',
         'Room ' || n % 500, 'Works on project ' || n % 10000, '["a tag", "another"]', 'en-US',
         case n % 20 when 7 then 'suspended' when 13 then 'invited' else 'active' end,
-        (select array_agg(id order by name) from roles where name like 'Role %')[1 + n % 20],
-        case when n % 10 <> 0 then date_trunc('milliseconds', now() - random() * interval '300 days') end
+        (select array_agg(id order by name) from roles where name like 'Role %')[1 + n % 20]
       from generate_series(1, ${users}) n`,
+    `update user_uses set last_access = date_trunc('milliseconds', now() - random() * interval '300 days')
+      from users where id = "user" and email ~ '[1-9]@'`,
     `insert into sessions (id, "user", token_hash, created_at, last_used_at, expires_at)
       select gen_random_uuid(), id, md5(id::text) || md5(email), now(), now(), now() + interval '7 days' from users where status = 'active'`,
   ];

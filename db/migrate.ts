@@ -86,6 +86,11 @@ async function missingMigrations({ db, schemas }: DatabaseConnection) {
 async function requireUsableSchema(connection: DatabaseConnection, shouldMigrate: boolean): Promise<void> {
   const own = readBuildMigrations(migrationsFolder);
   const applied = await readAppliedMigrations(connection.db, connection.schemas);
+  if (applied.length > 0 && applied.every(({ createdAt }) => createdAt !== own[0]?.createdAt)) {
+    throw new SchemaError(
+      'A development version from before 0.1.0 created the tables, and they cannot be upgraded. Use an empty database, or another DATABASE_SCHEMA or DATA_DIR. To keep the data, continue to use the version that created the tables.',
+    );
+  }
   const known = new Set(own.map(({ createdAt }) => createdAt));
   const knownTags = new Set(own.map(({ tag }) => tag));
   const incompatible = applied.find(

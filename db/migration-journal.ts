@@ -12,7 +12,7 @@ export interface BuildMigration {
 
 /**
  * The migrations of a folder, oldest first. If older builds can work with the tables after a migration, its first line says so, for
- * example `-- Works with builds since 0013_attempts_by_account.`
+ * example `-- Works with builds since 0000_initial.`
  */
 export function readBuildMigrations(folder: string): BuildMigration[] {
   const { entries } = JSON.parse(readFileSync(join(folder, 'meta/_journal.json'), 'utf8')) as {

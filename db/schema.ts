@@ -78,6 +78,8 @@ export const users = pgTable(
     lastName: varchar('last_name', { length: 50 }),
     /** As entered; compared in lower case. Null only for users of a provider that does not supply it. */
     email: varchar('email', { length: 128 }),
+    /** When the user last proved that they read the mailbox of `email`; null: never, or the address has changed since. */
+    emailVerifiedAt: moment('email_verified_at'),
     /** Argon2id hash in PHC string format; null: no login by password. */
     password: text('password'),
     location: varchar('location', { length: 255 }),
@@ -97,6 +99,11 @@ export const users = pgTable(
     tfaLockedUntil: moment('tfa_locked_until'),
     status: varchar('status', { length: 16 }).notNull().default('active'),
     /**
+     * Whether a registration created this row. Until the address is verified, such a row reserves nothing
+     * (`isUnclaimed` in `queries/registration/unclaimed-users.ts`).
+     */
+    isFromRegistration: boolean('from_registration').notNull().default(false),
+    /**
      * Links in emails are bound to this number. A trigger increments it whenever the status, address, password or provider
      * changes (`void_links` in `migrations/`), so links that were sent earlier stop working permanently.
      */
@@ -104,13 +111,8 @@ export const users = pgTable(
     role: uuid('role').references(() => roles.id, { onDelete: 'set null' }),
     /** SHA-256 of the static token, in hex. */
     tokenHash: varchar('token_hash', { length: 64 }),
-    /** When the static token was set. Null if there is no token, or if it was set before this column existed. */
+    /** When the static token was set; null: there is none, or its age is not known. */
     tokenSetAt: moment('token_set_at'),
-    /**
-     * Only for builds from before `userUses`, which still write it. A trigger copies it to that table. A later release drops this
-     * column.
-     */
-    lastAccess: moment('last_access'),
     lastPage: varchar('last_page', { length: 255 }),
     provider: varchar('provider', { length: 128 }).notNull().default('default'),
     externalIdentifier: varchar('external_identifier', { length: 255 }),
@@ -122,13 +124,6 @@ export const users = pgTable(
     themeLightOverrides: jsonb('theme_light_overrides').$type<Record<string, unknown>>(),
     themeDarkOverrides: jsonb('theme_dark_overrides').$type<Record<string, unknown>>(),
     createdAt: moment('created_at').notNull().defaultNow(),
-    /** When the user last proved that they read the mailbox of `email`; null: never, or the address has changed since. */
-    emailVerifiedAt: moment('email_verified_at'),
-    /**
-     * Whether a registration created this row. Until the address is verified, such a row reserves nothing
-     * (`isUnclaimed` in `queries/registration/unclaimed-users.ts`).
-     */
-    isFromRegistration: boolean('from_registration').notNull().default(false),
   },
   (table) => [
     uniqueIndex('users_email_unique').on(inLowerCase(table.email)),
@@ -159,15 +154,15 @@ export const userUses = pgTable(
       sql`date_trunc('hour', last_access at time zone 'UTC')`,
     ),
     /**
-     * The kinds of device with which the user has logged in, such as `Firefox, Linux`, latest first. Null: none is known yet. They
-     * are here because a login updates this row anyway.
-     */
-    devices: text('devices').array(),
-    /**
      * The ID of the user if they have never used the API, otherwise null. In all rows of such users, the hour is null; thanks to this
      * column, the index still returns them in the order of their IDs.
      */
     neverUsed: uuid('never_used').generatedAlwaysAs(sql`case when last_access is null then "user" end`),
+    /**
+     * The kinds of device with which the user has logged in, such as `Firefox, Linux`, latest first. Null: none is known yet. They
+     * are here because a login updates this row anyway.
+     */
+    devices: text('devices').array(),
   },
   // Latest first, so that only rows with the same hour still have to be sorted.
   (table) => [index('user_uses_order_index').on(sql`${table.lastAccessHour} desc`, table.neverUsed)],
@@ -175,7 +170,7 @@ export const userUses = pgTable(
 
 /**
  * The number of users, as the sum of these rows. For each statement that adds or deletes users, a trigger on `users` inserts a
- * row (`migrations/0007_user_counts.sql`), in the same transaction and without waiting for other transactions.
+ * row (`count_users` in `migrations/`), in the same transaction and without waiting for other transactions.
  */
 export const userCounts = pgTable('user_counts', {
   id: key(),
@@ -297,11 +292,11 @@ export const emailChanges = pgTable(
 export const emailCodes = pgTable(
   'email_codes',
   {
+    id: key(),
     user: uuid('user')
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
     purpose: varchar('purpose', { length: 16 }).$type<'login' | 'reauthentication'>().notNull(),
-    id: key(),
     /** HMAC of the code, in hex. Without a key, six digits could be guessed from their hash. */
     codeHash: varchar('code_hash', { length: 64 }).notNull(),
     /** HMAC of the token in the link, in hex; null: the email has no link. */
@@ -334,8 +329,8 @@ export const loginAttempts = pgTable(
   {
     /** SHA-256, in hex, of what is counted together: an account, or an account from one network. */
     key: varchar('key', { length: 64 }).primaryKey(),
-    /** The key of the account as a whole, which all rows of the account contain; null in rows from before this column existed. */
-    account: varchar('account', { length: 64 }),
+    /** The key of the account as a whole, which all rows of the account contain. */
+    account: varchar('account', { length: 64 }).notNull(),
     failures: integer('failures').notNull(),
     /** The time until which no further password is checked; null: no lock. */
     lockedUntil: moment('locked_until'),
@@ -373,8 +368,7 @@ export const recoveryCodes = pgTable(
       .references(() => users.id, { onDelete: 'cascade' }),
     /** SHA-256 of the code, in hex. */
     hash: varchar('hash', { length: 64 }).notNull(),
-    /** Null: created before this column existed. */
-    createdAt: moment('created_at').defaultNow(),
+    createdAt: moment('created_at').notNull().defaultNow(),
   },
   (table) => [primaryKey({ columns: [table.user, table.hash] })],
 );
@@ -400,9 +394,10 @@ export const identities = pgTable(
     lastUsedAt: moment('last_used_at'),
   },
   (table) => [
-    uniqueIndex('identities_external_identifier_unique').on(table.provider, table.identifier),
     // For providers whose identifiers are compared without regard to letter case.
     index('identities_folded_identifier_index').on(table.provider, inLowerCase(table.identifier)),
+    // Created after the index above, because PostgreSQL prefers the newer one of indexes that seem equally fast, as in a small table.
+    uniqueIndex('identities_external_identifier_unique').on(table.provider, table.identifier),
     uniqueIndex('identities_primary_unique').on(table.user).where(sql`${table.isPrimary}`),
     index('identities_user_index').on(table.user),
   ],

@@ -117,6 +117,7 @@ export const contentOf = (row: Omit<NewActivity, 'seal'>): string =>
     row.action,
     row.outcome,
     row.code,
+    row.reason,
     row.user,
     row.collection,
     row.item,
@@ -124,6 +125,4 @@ export const contentOf = (row: Omit<NewActivity, 'seal'>): string =>
     row.userAgent,
     row.requestId,
     row.changed,
-    // Rows from before this column existed have none.
-    ...(row.reason === null ? [] : [row.reason]),
   ]);

@@ -64,8 +64,8 @@ export type LinkMailJob =
   /** @property invitedBy the user who invites; absent or null: it is not known */
   (
     | { kind: 'invite'; user: string; url: string; invitedBy?: string | null }
-    /** The link of this registration. Without `registration`, as in older jobs, the link of the user's latest registration. */
-    | { kind: 'registration'; user: string; registration?: string }
+    /** The link of this registration. */
+    | { kind: 'registration'; user: string; registration: string }
     /** The link of the latest registration of an address. The service looks it up when it sends the email. */
     | { kind: 'registration'; email: string }
     /** Requested by a caller who knows only an address. The service looks up the user, if there is one, when it sends the email. */

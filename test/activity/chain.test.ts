@@ -144,17 +144,17 @@ const tamperings: [what: string, sql: string, fault: RegExp][] = [
   [
     'a copy inserted',
     `update activity set position = -position where position > 3; update activity set position = 1 - position where position < 0;
-     insert into activity select '00000000-0000-7000-8000-000000000000', timestamp, action, outcome, code, "user", collection, item, ip, user_agent, request_id, changed, seal, 4, hash from activity where position = 3`,
+     insert into activity select '00000000-0000-7000-8000-000000000000', timestamp, action, outcome, code, reason, "user", collection, item, ip, user_agent, request_id, changed, seal, 4, hash from activity where position = 3`,
     /^Position 4 .* was altered/,
   ],
   [
     'a copy appended',
-    `insert into activity select '00000000-0000-7000-8000-000000000000', timestamp, action, outcome, code, "user", collection, item, ip, user_agent, request_id, changed, seal, 7, hash from activity where position = 6`,
+    `insert into activity select '00000000-0000-7000-8000-000000000000', timestamp, action, outcome, code, reason, "user", collection, item, ip, user_agent, request_id, changed, seal, 7, hash from activity where position = 6`,
     /^Position 7 is after the end of the chain, position 6/,
   ],
   [
     'a position before the beginning',
-    'insert into activity select \'00000000-0000-7000-8000-000000000000\', timestamp, action, outcome, code, "user", collection, item, ip, user_agent, request_id, changed, seal, 0, hash from activity where position = 6',
+    'insert into activity select \'00000000-0000-7000-8000-000000000000\', timestamp, action, outcome, code, reason, "user", collection, item, ip, user_agent, request_id, changed, seal, 0, hash from activity where position = 6',
     /^Position 0 is before the beginning/,
   ],
   ['a hash removed', 'update activity set hash = null where position = 3', /^The link of position 3/],

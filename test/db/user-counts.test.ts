@@ -2,13 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { migrate, migrateTables } from '../../db/migrate.js';
 import { compactUserCounts, countAllUsers } from '../../db/queries/users/user-counts.js';
 import { permissions, userCounts, users } from '../../db/schema.js';
 import { bearer, type TestApp } from '../helpers/app.js';
-import { createTestDatabase, engine, openUnmigrated, schemas } from '../helpers/databases.js';
+import { engine, schemas } from '../helpers/databases.js';
 import { readGuide } from '../helpers/guide.js';
-import { migrationsBefore } from '../helpers/migrations.js';
 import { createPolicy, createUser } from '../helpers/records.js';
 import { hearStatements } from '../helpers/statements.js';
 import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
@@ -129,18 +127,4 @@ t.test('the guide’s statement corrects a wrong count, even during writes', asy
   await sleep(100);
   await Promise.all([repairing, app.db.insert(users).values(people(1)), compactUserCounts(app.db)]);
   t.equal(await totalOf(service), 7);
-});
-
-t.test('the count includes users that were created before it was introduced', async (t) => {
-  const { location, drop } = await createTestDatabase();
-  t.teardown(drop);
-  const connection = await openUnmigrated(location);
-  await migrateTables(connection, await migrationsBefore(t, '0007_user_counts'));
-  // Use only columns that exist at this migration.
-  for (const { email } of people(3)) await connection.db.execute(sql`insert into users (email) values (${email})`);
-  await migrate(connection, async (tx) => {
-    await tx.insert(users).values(people(2));
-  });
-  t.equal(await countAllUsers(connection.db), 5);
-  await connection.close();
 });

@@ -1,7 +1,8 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import type { Test } from 'tap';
+import { addMigration, type NewMigration } from './migrations.js';
 import { serverFile } from './service.js';
 import { atEndOf } from './teardown.js';
 
@@ -9,7 +10,7 @@ import { atEndOf } from './teardown.js';
 const unneeded = new Set(['test', 'bench', 'scripts']);
 
 /** Creates a newer build of the service, with one more migration. Returns its server file. It is removed when the test ends. */
-export function createNewerBuild(t: Test, { tag, sql }: { tag: string; sql: string }): string {
+export function createNewerBuild(t: Test, migration: NewMigration): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-newer-'));
   atEndOf(t, () => rmSync(folder, { recursive: true, force: true }));
   const dist = dirname(serverFile);
@@ -18,13 +19,7 @@ export function createNewerBuild(t: Test, { tag, sql }: { tag: string; sql: stri
     filter: (source) => !source.endsWith('.map') && !unneeded.has(source.slice(dist.length + 1)),
   });
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'));
-  const migrations = join(folder, 'dist/db/migrations');
-  const file = join(migrations, 'meta/_journal.json');
-  const journal = JSON.parse(readFileSync(file, 'utf8'));
-  const last = journal.entries.at(-1);
-  journal.entries.push({ ...last, idx: last.idx + 1, when: last.when + 1_000, tag });
-  writeFileSync(file, JSON.stringify(journal));
-  writeFileSync(join(migrations, `${tag}.sql`), sql);
+  addMigration(join(folder, 'dist/db/migrations'), migration);
   return join(folder, 'dist/server.js');
 }
 

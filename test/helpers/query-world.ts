@@ -154,7 +154,6 @@ export async function fillWorld(app: FastifyInstance): Promise<void> {
     tags: orNull(['x', '"', '%'], index, 2),
     avatar: orNull(uuidOf(4, index % 5), index, 4),
     language: orNull(pick(['en-US', 'de-DE', 'EN-us'], index), index, 7),
-    lastAccess: orNull(new Date(pick(moments, index)), index, 5),
     createdAt: new Date(pick(moments, index * 3)),
     emailVerifiedAt: orNull(new Date(pick(moments, index * 7)), index, 3),
     externalIdentifier: orNull(`ext-${index}`, index, 3),
@@ -177,6 +176,11 @@ export async function fillWorld(app: FastifyInstance): Promise<void> {
       role: index % 9 === 0 ? null : role((index % 8) + 1),
       provider: pick(['default', 'default', 'github'], index),
     });
+    const lastAccess = orNull(new Date(pick(moments, index)), index, 5);
+    await db
+      .update(userUses)
+      .set({ lastAccess })
+      .where(eq(userUses.user, user(index)));
   }
   const homes: Record<CallerName, number | null> = { admin: null, fields: 1, app: 8, lists: 4, homeless: null };
   for (const [index, name] of callerNames.entries()) {
@@ -187,7 +191,6 @@ export async function fillWorld(app: FastifyInstance): Promise<void> {
       tokenHash: hashToken(tokens[name]),
       status: 'active',
       role: homes[name] === null ? null : role(homes[name]),
-      lastAccess: null,
     });
   }
   const links: [user: number, policy: number][] = [

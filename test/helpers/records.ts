@@ -26,7 +26,7 @@ const password = 'the password of a user';
 /** Creates a user, who can log in unless `values` prevent it. */
 export async function createUser(
   app: FastifyInstance,
-  values: Partial<typeof users.$inferInsert> & { token?: string; policies?: string[] } = {},
+  values: Partial<typeof users.$inferInsert> & { token?: string; policies?: string[]; lastAccess?: Date | null } = {},
 ): Promise<TestUser> {
   const { token, policies: own = [], id = randomUUID(), lastAccess, ...columns } = values;
   const email = columns.email ?? `user-${id}@example.com`;
@@ -45,7 +45,7 @@ export async function createUser(
 export async function changeUser(
   app: FastifyInstance,
   id: string,
-  { lastAccess, ...values }: Partial<typeof users.$inferInsert>,
+  { lastAccess, ...values }: Partial<typeof users.$inferInsert> & { lastAccess?: Date | null },
 ): Promise<void> {
   if (lastAccess !== undefined) await setLastAccess(app, lastAccess, id);
   if (Object.keys(values).length > 0) await app.db.update(users).set(values).where(eq(users.id, id));

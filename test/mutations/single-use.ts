@@ -7,7 +7,7 @@ export const singleUse: readonly Mutation[] = [
     fault: 'unlocking an account does not clear the locks of individual networks',
     edits: [
       {
-        find: "where account = ${value('account')} or key = ${value('account')} order by key for update",
+        find: "where account = ${value('account')} order by key for update",
         replace: "where key = ${value('account')} order by key for update",
       },
     ],

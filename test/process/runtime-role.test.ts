@@ -155,7 +155,7 @@ t.test('the service runs with a role that has no rights on the schema', { skip }
     `create table ${schemas.tables}.own (id int)`,
     'create schema own',
     'create index on users (email)',
-    "update migration_compatibility set works_with = '0000_start'",
+    "update migration_compatibility set works_with = '0000_initial'",
     `insert into ${schemas.journal}.__drizzle_migrations (hash, created_at) values (1, 1)`,
   ]) {
     const { status, said } = psql(roleUrl, '-c', statement);

@@ -1,16 +1,11 @@
 // @suite not-everyday: tries many cases
 
-import { cp, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { openDatabase } from '../../db/client.js';
-import { migrate, migrateTables } from '../../db/migrate.js';
 import { findIdentityHolder } from '../../db/queries/providers/identities.js';
-import { identities, users } from '../../db/schema.js';
+import { identities } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
 import { createAccount } from '../helpers/accounts.js';
-import { createTestDatabase } from '../helpers/databases.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { identitiesOf, userBehind } from '../helpers/provider-records.js';
 import { refused } from '../helpers/refusals.js';
@@ -123,36 +118,4 @@ t.test('identifiers are looked up through an index', async (t) => {
     t.match(plan, expected[index] as string, text);
     t.match(plan, /Index Cond[^}]*identifier/, 'by the identifier, not only by the provider');
   }
-});
-
-t.test('the migration to exact identifiers does not change existing accounts', async (t) => {
-  const { location, drop } = await createTestDatabase();
-  t.teardown(drop);
-  const connection = await openDatabase(location);
-  const folder = t.testdir();
-  await cp('db/migrations', folder, { recursive: true });
-  const journal = join(folder, 'meta/_journal.json');
-  const { entries, ...rest } = JSON.parse(await readFile(journal, 'utf8'));
-  const tag = entries.find((entry: { tag: string }) => entry.tag.endsWith('exact_identifiers')).tag;
-  const before = entries.filter((entry: { tag: string }) => entry.tag < tag);
-  await writeFile(journal, JSON.stringify({ ...rest, entries: before }));
-  await migrateTables(connection, folder);
-  const { db } = connection;
-  const insertUser = (identifier: string | null) =>
-    rows<{ id: string }>(
-      db,
-      sql`insert into users (provider, external_identifier) values ('exact', ${identifier}) returning id`,
-    );
-  const [[mixed], [none]] = [await insertUser('MiXeD'), await insertUser(null)];
-  await insertUser(null);
-  await db.execute(
-    sql`insert into identities ("user", provider, identifier, is_primary) values (${mixed?.id}::uuid, 'exact', 'MiXeD', true)`,
-  );
-  await migrate(connection, async () => {});
-  t.equal((await findIdentityHolder(db, 'exact', 'MiXeD', false))?.id, mixed?.id);
-  t.equal(await findIdentityHolder(db, 'exact', 'mixed', false), undefined);
-  t.equal((await findIdentityHolder(db, 'exact', 'mixed', true))?.id, mixed?.id);
-  t.ok(none);
-  t.equal(await db.$count(users), 3);
-  await connection.close();
 });

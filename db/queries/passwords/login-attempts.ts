@@ -173,7 +173,7 @@ export async function forgetAttempts(tx: Executor, keys: readonly string[]): Pro
 const forgetAll = fixedStatement<Record<'account', string>, Record<never, never>>(
   (value) => sql`
     delete from ${loginAttempts} where key in (
-      select key from ${loginAttempts} where account = ${value('account')} or key = ${value('account')} order by key for update)`,
+      select key from ${loginAttempts} where account = ${value('account')} order by key for update)`,
 );
 
 /** Deletes all attempts on an account, from every network. @param account its `fromAnywhere` key */

@@ -1,1 +1,0 @@
-CREATE INDEX "users_last_access_index" ON "users" USING btree ("last_access" desc,"id");
