@@ -61,8 +61,10 @@ export interface JobQueue<Data extends object> {
 export interface JobQueues {
   /** Starts the maintenance of the tables, and recovers jobs of processes that are gone. @throws {SchemaError} */
   start(): Promise<void>;
-  /** @param kind one of those for which {@link createQueueTables} has created a table. @throws {SchemaError} */
-  open<Data extends object>(kind: string, options: QueueOptions): Promise<JobQueue<Data>>;
+  /** @param kind one of those for which {@link createQueueTables} has created a table */
+  queue<Data extends object>(kind: string): JobQueue<Data>;
+  /** Stores the options of a queue. Call it once at startup. @throws {SchemaError} */
+  configure(kind: string, options: QueueOptions): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -150,11 +152,11 @@ export function createJobQueues(connection: DatabaseConnection, onError: (error:
       if (connection.engine === 'embedded') await requeueActiveJobs(db, schemas);
       else await boss.expire();
     },
-    open: async (name, { retentionDays, ...options }) => {
+    queue: queueOf,
+    configure: async (name, { retentionDays, ...options }) => {
       if (!(await boss.getQueue(name))) throw unfit(`they have none for jobs of the kind "${name}"`);
       // pg-boss accepts several units for a single job, but only this one for a queue.
       await boss.updateQueue(name, { name, ...options, retryBackoff: true, retentionMinutes: retentionDays * 24 * 60 });
-      return queueOf(name);
     },
     stop: () => boss.stop({ graceful: false }),
   };

@@ -37,6 +37,19 @@ export async function migrate<T>(
   });
 }
 
+/** For programs that use the tables of the service but do not change them. @throws {SchemaError} if this build cannot use the tables */
+export async function requireMigrated(connection: DatabaseConnection): Promise<void> {
+  connection.schemas = await findSchemas(connection);
+  await requireCompatibleSchema(connection);
+  const missing = await missingMigrations(connection);
+  if (missing.length > 0) {
+    const tags = missing.map(({ tag }) => tag).join(', ');
+    throw new SchemaError(
+      `The tables are not up to date: ${tags}. Start the service once, or run \`npm run migrate\`.`,
+    );
+  }
+}
+
 /** Creates and changes everything that requires rights on the schemas of the database. */
 async function migrateSchema(connection: DatabaseConnection): Promise<void> {
   await createSchema(connection);
@@ -78,14 +91,10 @@ async function missingMigrations({ db, schemas }: DatabaseConnection) {
   return readBuildMigrations(migrationsFolder).filter(({ createdAt }) => !present.has(createdAt));
 }
 
-/**
- * Checks that this build can work with the migrations that the database has. A newer build may have added some.
- * @param shouldMigrate whether missing migrations will be run
- * @throws {SchemaError}
- */
-async function requireUsableSchema(connection: DatabaseConnection, shouldMigrate: boolean): Promise<void> {
+/** Checks that this build can work with the migrations that the database has. A newer build may have added some. @throws {SchemaError} */
+async function requireCompatibleSchema({ db, schemas }: DatabaseConnection): Promise<void> {
   const own = readBuildMigrations(migrationsFolder);
-  const applied = await readAppliedMigrations(connection.db, connection.schemas);
+  const applied = await readAppliedMigrations(db, schemas);
   if (applied.length > 0 && applied.every(({ createdAt }) => createdAt !== own[0]?.createdAt)) {
     throw new SchemaError(
       'A development version from before 0.1.0 created the tables, and they cannot be upgraded. Use an empty database, or another DATABASE_SCHEMA or DATA_DIR. To keep the data, continue to use the version that created the tables.',
@@ -101,6 +110,11 @@ async function requireUsableSchema(connection: DatabaseConnection, shouldMigrate
       `A newer version of the service has changed the tables (${incompatible.tag ?? incompatible.createdAt}), and this version cannot work with them. Start the newer version, or restore a backup from before the upgrade.`,
     );
   }
+}
+
+/** @param shouldMigrate whether missing migrations will be run. @throws {SchemaError} */
+async function requireUsableSchema(connection: DatabaseConnection, shouldMigrate: boolean): Promise<void> {
+  await requireCompatibleSchema(connection);
   const missing = await missingMigrations(connection);
   if (!shouldMigrate && missing.length > 0) {
     throw new SchemaError(

@@ -10,7 +10,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folders = ['schemas', 'db', 'plugins', 'routes', 'scripts', 'test', 'bench']
+const folders = ['schemas', 'db', 'plugins', 'routes', 'cli', 'scripts', 'test', 'bench']
   // The container image is built without the tests and benchmarks.
   .filter((folder) => existsSync(join(root, folder)));
 /** The files, other than code, that the service reads. */
@@ -36,7 +36,7 @@ const sources = folders.flatMap((folder) =>
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.d.ts'))
     .map((entry) => join(entry.parentPath, entry.name)),
 );
-const entryPoints = [join(root, 'app.ts'), ...sources];
+const entryPoints = [join(root, 'app.ts'), join(root, 'services.ts'), ...sources];
 
 // What the last build was made from, and what it made. A file is compiled again if either has changed since.
 const tools = ['scripts/build.mjs', 'package-lock.json', 'tsconfig.json'];
@@ -46,7 +46,7 @@ const record = join(outdir, 'build.json');
 const last = existsSync(record) ? JSON.parse(readFileSync(record, 'utf8')) : {};
 const hasChanged = (name) => stateOf(name) !== last[name];
 const outdated = tools.some(hasChanged) ? sourceNames : sourceNames.filter(hasChanged);
-const isInService = (name) => !/^(?:test|scripts|bench)\//.test(name);
+const isInService = (name) => !/^(?:test|cli|scripts|bench)\//.test(name);
 
 /** Globals that older CommonJS libraries expect. */
 const commonJs = `import { createRequire } from 'node:module';

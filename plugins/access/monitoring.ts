@@ -1,11 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Config } from '../../schemas/config.js';
 import { unavailable } from '../../schemas/errors.js';
 import type { Client, Principal } from '../http/caller.js';
 import { toApiError } from '../http/errors.js';
+import type { Services } from '../platform/plugin.js';
 import { within } from '../platform/within.js';
-import type { AccessTokens } from '../tokens/access-tokens.js';
-import type { Access } from './service.js';
 
 /** The caller of a monitoring route, and how the service identified them. */
 export interface MonitoringCaller {
@@ -22,12 +20,7 @@ const tooLate = () => unavailable('database_timeout');
  * Identifies the callers of monitoring routes. These routes must work when the database does not, so they accept METRICS_TOKEN and,
  * while a caller's rights cannot be read, the rights in the caller's signed access token.
  */
-export function createMonitoring(deps: {
-  config: Pick<Config, 'METRICS_TOKEN'>;
-  access: Pick<Access, 'authenticate'>;
-  accessTokens: AccessTokens;
-}) {
-  const { config, access, accessTokens } = deps;
+export function createMonitoring({ config, access, accessTokens }: Services) {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   const wanted = config.METRICS_TOKEN === undefined ? undefined : digest(config.METRICS_TOKEN);
   const isMetricsToken = (token: string) => wanted !== undefined && timingSafeEqual(digest(token), wanted);

@@ -1,7 +1,7 @@
-import type { Executor } from '../../db/client.js';
 import { findPublicPolicies } from '../../db/queries/access/principals.js';
 import { ApiError } from '../../schemas/errors.js';
 import { type Caller, type Client, type Principal, type Rights, rightsOf } from '../http/caller.js';
+import type { Services } from '../platform/plugin.js';
 import type { CredentialResolver, Lookup, PresentedIn } from './credentials/resolver.js';
 
 export interface Access {
@@ -18,10 +18,8 @@ export interface Access {
 /** Maximum number of tokens of one request that are looked up in the database. */
 const maxCandidates = 4;
 
-/** @param deps.resolvers one for each kind of credential. If a request has several tokens, those of the first kinds are tried first. */
-export function createAccess(deps: { db: Executor; resolvers: readonly CredentialResolver[] }): Access {
-  const { db, resolvers } = deps;
-
+/** @param resolvers one for each kind of credential. If a request has several tokens, those of the first kinds are tried first. */
+export function createAccess({ db }: Services, resolvers: readonly CredentialResolver[]): Access {
   const recognize = async (token: string): Promise<{ rank: number; lookUp: Lookup } | undefined> => {
     for (const [rank, resolver] of resolvers.entries()) {
       const lookUp = await resolver.recognize(token);

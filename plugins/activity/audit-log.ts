@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { inChunks } from '../../db/chunks.js';
-import type { Executor } from '../../db/client.js';
 import { insertActivity, type NewActivity } from '../../db/queries/activity/activity.js';
 import type { FailureReason, Outcome } from '../../schemas/activity.js';
 import type { ErrorCode } from '../../schemas/errors.js';
 import type { Origin } from '../http/caller.js';
-import type { Clock } from '../platform/clock.js';
-import type { RateLimits } from '../rate-limits/service.js';
+import type { Services } from '../platform/plugin.js';
 import type { ActivityEvent, ActivityListener } from './service.js';
 import type { Signatures } from './signatures.js';
 
@@ -16,13 +14,7 @@ export interface AuditLog extends Required<Pick<ActivityListener, 'onRecord' | '
   rowsOf(origin: Origin | null, events: readonly ActivityEvent[]): readonly NewActivity[];
 }
 
-export function createAuditLog(deps: {
-  db: Executor;
-  clock: Clock;
-  signatures: Signatures;
-  rateLimits: Pick<RateLimits, 'mayRecordRefusal'>;
-}): AuditLog {
-  const { db, clock, signatures, rateLimits } = deps;
+export function createAuditLog({ db, clock, rateLimits }: Services, signatures: Signatures): AuditLog {
   const nextId = createIds();
 
   const rowOf = (

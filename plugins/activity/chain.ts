@@ -12,6 +12,7 @@ import {
   writeChainEnds,
   writeLinks,
 } from '../../db/queries/activity/activity.js';
+import type { Services } from '../platform/plugin.js';
 import type { Signatures } from './signatures.js';
 
 export interface Chain {
@@ -40,7 +41,7 @@ export class BrokenChainError extends Error {
  * Links the rows of the audit log into a chain. Writing a row never waits for other writers, because rows are linked later, in the
  * order in which they are found.
  */
-export function createChain({ db, signatures }: { db: Executor; signatures: Signatures }): Chain {
+export function createChain({ db }: Pick<Services, 'db'>, signatures: Signatures): Chain {
   /** Locks the ends of the chain, and verifies their signature. Returns undefined if another instance has locked them. */
   const takeEnds = async (tx: Executor): Promise<ChainEnds | undefined> => {
     const found = await lockChainEnds(tx);

@@ -1,14 +1,17 @@
 import type { FastifyRequest, FastifySchema } from 'fastify';
-import plugin from 'fastify-plugin';
 import { type ActivityAction, activityActions, type RecordedAs } from '../../schemas/activity.js';
 import { uuidPattern } from '../../schemas/common.js';
 import { ApiError, declaredErrors } from '../../schemas/errors.js';
+import { definePlugin, type Services } from '../platform/plugin.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module '../platform/plugin.js' {
+  interface Services {
     /** Every user action, paired with each outcome that its routes declare. Complete once the app is ready. */
     recordedOutcomes: Iterable<readonly [action: ActivityAction, outcome: string]>;
   }
+}
+
+declare module 'fastify' {
   interface FastifyRequest {
     /** Records in the audit log that the request was denied, if the log covers such requests. Never fails. */
     recordRefusal(thrown: unknown): Promise<void>;
@@ -42,35 +45,32 @@ const keyIn = ({ params }: FastifyRequest): string | undefined => {
 };
 
 /** Records denied requests for every operation whose success is recorded. */
-export const deniedRequestsPlugin = plugin(
-  async (app) => {
-    app.decorateRequest('recordRefusal', async function (this: FastifyRequest, thrown: unknown) {
-      const { recordedAs, access } = this.routeOptions.config ?? {};
-      if (!recordedAs || !this.isAdmitted || !(thrown instanceof ApiError) || !isRefusal(thrown)) return;
-      const [action, collection] = recordedAs;
-      const { principal, client } = this;
-      const userId = principal?.userId ?? null;
-      const own = access === 'authenticated' && collection === 'users' ? userId : null;
-      const item = thrown.subject ?? keyIn(this) ?? own;
-      try {
-        await app.activity.recordRefusal({ userId, client }, { action, collection, item }, thrown.code, thrown.reason);
-      } catch (error) {
-        this.log.error({ err: error }, 'a denied request could not be recorded in the audit log');
-      }
-    });
-    const routes: { action: ActivityAction; schema: FastifySchema }[] = [];
-    app.addHook('onRoute', ({ config, schema }) => {
-      if (config?.recordedAs && schema) routes.push({ action: config.recordedAs[0], schema });
-    });
-    app.decorate('recordedOutcomes', {
-      *[Symbol.iterator]() {
-        for (const action of Object.keys(activityActions)) yield [action as ActivityAction, 'success'] as const;
-        for (const { action, schema } of routes)
-          for (const error of declaredErrors(schema.response))
-            if (isRefusal(error)) yield [action, error.code] as const;
-      },
-    });
-    app.addHook('onError', async (request, _reply, error) => request.recordRefusal(error));
-  },
-  { name: 'denied-requests' },
-);
+export const deniedRequestsPlugin = definePlugin('activity/denied-requests', ({ activity }, app) => {
+  app.decorateRequest('recordRefusal', async function (this: FastifyRequest, thrown: unknown) {
+    const { recordedAs, access } = this.routeOptions.config ?? {};
+    if (!recordedAs || !this.isAdmitted || !(thrown instanceof ApiError) || !isRefusal(thrown)) return;
+    const [action, collection] = recordedAs;
+    const { principal, client } = this;
+    const userId = principal?.userId ?? null;
+    const own = access === 'authenticated' && collection === 'users' ? userId : null;
+    const item = thrown.subject ?? keyIn(this) ?? own;
+    try {
+      await activity.recordRefusal({ userId, client }, { action, collection, item }, thrown.code, thrown.reason);
+    } catch (error) {
+      this.log.error({ err: error }, 'a denied request could not be recorded in the audit log');
+    }
+  });
+  const routes: { action: ActivityAction; schema: FastifySchema }[] = [];
+  app.addHook('onRoute', ({ config, schema }) => {
+    if (config?.recordedAs && schema) routes.push({ action: config.recordedAs[0], schema });
+  });
+  const recordedOutcomes: Services['recordedOutcomes'] = {
+    *[Symbol.iterator]() {
+      for (const action of Object.keys(activityActions)) yield [action as ActivityAction, 'success'] as const;
+      for (const { action, schema } of routes)
+        for (const error of declaredErrors(schema.response)) if (isRefusal(error)) yield [action, error.code] as const;
+    },
+  };
+  app.addHook('onError', async (request, _reply, error) => request.recordRefusal(error));
+  return { recordedOutcomes };
+});

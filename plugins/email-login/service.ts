@@ -1,4 +1,3 @@
-import type { Executor } from '../../db/client.js';
 import { findLoginCandidate } from '../../db/queries/sessions/logins.js';
 import { readSettings } from '../../db/queries/settings/settings.js';
 import { markEmailVerified } from '../../db/queries/step-up/email-codes.js';
@@ -6,23 +5,16 @@ import { transact } from '../../db/statements.js';
 import { type FailureReason, reasonOfStatus } from '../../schemas/activity.js';
 import { ApiError, invalidCredentials } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
-import type { Activity } from '../activity/service.js';
 import type { Client, Principal } from '../http/caller.js';
 import { requireSession } from '../http/credential.js';
-import type { Mail } from '../mail/index.js';
 import type { EnqueueRequestedMail } from '../mail/requested-mails.js';
-import type { PasswordChecks } from '../passwords/checks/service.js';
-import type { Clock } from '../platform/clock.js';
+import type { Services } from '../platform/plugin.js';
 import { padRefusal } from '../platform/response-time-padding.js';
 import { accountPath } from '../platform/urls.js';
-import type { RateLimits } from '../rate-limits/service.js';
-import type { SecondFactor, SecondFactorUser } from '../second-factor/service.js';
+import type { SecondFactorUser } from '../second-factor/service.js';
 import { addressToSignIn } from '../sessions/address-to-sign-in.js';
-import type { IssuedSession, SessionIssuer } from '../sessions/issuing.js';
-import type { EmailProofs } from '../step-up/email-proofs.js';
-import type { OwnPassword } from '../step-up/own-password.js';
-import type { StepUp } from '../step-up/service.js';
-import type { Binding, EmailCodes } from '../tokens/email-codes.js';
+import type { IssuedSession } from '../sessions/issuing.js';
+import type { Binding } from '../tokens/email-codes.js';
 
 /** What a user signs in with: the token of the link, or the code together with what identifies the browser or app. */
 export type EmailCredential = { token: string } | { email: string; code: string; bindings: readonly Binding[] };
@@ -72,27 +64,28 @@ const reasonOf = (user: { status: string } | undefined): FailureReason => {
   return user.status === 'active' ? 'wrong_code' : reasonOfStatus(user.status);
 };
 
-export function createEmailLogin(deps: {
-  db: Executor;
-  clock: Clock;
-  emailCodes: Pick<EmailCodes, 'bindingHashes' | 'tokenHashes'>;
-  proofs: EmailProofs;
-  requestMail: EnqueueRequestedMail;
-  mail: Pick<Mail, 'enqueue'>;
-  passwordChecks: Pick<PasswordChecks, 'attempt'>;
-  secondFactor: Pick<SecondFactor, 'require' | 'use'>;
-  rateLimits: Pick<RateLimits, 'countLogin'>;
-  activity: Pick<Activity, 'record'>;
-  begin: SessionIssuer['begin'];
-  stepUp: Pick<StepUp, 'methodsOf'>;
-  ownPassword: Pick<OwnPassword, 'read'>;
-  /** The URL of the page that the link opens. */
-  page: string;
-  /** The path of the service's public URL, without a trailing slash. */
-  base: string;
-}): EmailLogin {
-  const { db, clock, emailCodes, proofs, requestMail, mail, passwordChecks, secondFactor, rateLimits } = deps;
-  const { activity, begin, stepUp, ownPassword, page, base } = deps;
+export function createEmailLogin(
+  {
+    config,
+    basePath,
+    db,
+    clock,
+    emailCodes,
+    emailProofs: proofs,
+    mail,
+    passwordChecks,
+    secondFactor,
+    rateLimits,
+    activity,
+    sessions,
+    stepUp,
+    ownPassword,
+  }: Services,
+  requestMail: EnqueueRequestedMail,
+): EmailLogin {
+  const { begin } = sessions;
+  /** The page that the link opens. */
+  const page = `${config.PUBLIC_URL}/account/email-login`;
 
   const requireTurnedOn = async () => {
     const settings = await readSettings(db);
@@ -100,7 +93,7 @@ export function createEmailLogin(deps: {
   };
 
   const requireAccountPage = (redirect: string): string => {
-    const path = accountPath(base, redirect);
+    const path = accountPath(basePath, redirect);
     if (path !== undefined && path.length <= maxRedirectLength && !/[?#]/.test(redirect)) return path;
     const reason = 'redirect must be the path of an account page, without a query';
     throw new ApiError('INVALID_PAYLOAD', { reason });

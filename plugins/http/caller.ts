@@ -2,11 +2,11 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 import { normalizeIP } from '@fastify/rate-limit';
 import bowser from 'bowser';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import plugin from 'fastify-plugin';
 import type { PolicyRecord, PrincipalRecord } from '../../db/queries/access/principals.js';
 import type { Item } from '../../db/queries/items/items.js';
 import { storedEmail } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
+import { definePlugin } from '../platform/plugin.js';
 import type { Credential } from './credential.js';
 import { bareAddress } from './trusted-proxies.js';
 
@@ -241,22 +241,19 @@ function isInRanges(ip: string | null, ranges: readonly string[]): boolean {
 }
 
 /** `request.client`: the IP address and the user agent, checked and shortened to the stored length. */
-export const clientPlugin = plugin(
-  async (app) => {
-    // Node.js remembers the address once it has been read. After the client has disconnected, the system no longer knows it.
-    app.server.on('connection', (socket) => void socket.remoteAddress);
-    app.decorateRequest('cachedClient', null);
-    app.decorateRequest('response', null);
-    app.addHook('onRequest', (request, reply, done) => {
-      request.response = reply.raw;
-      done();
-    });
-    app.decorateRequest('client', {
-      getter(this: FastifyRequest): Client {
-        this.cachedClient ??= new RequestClient(this);
-        return this.cachedClient;
-      },
-    });
-  },
-  { name: 'client' },
-);
+export const clientPlugin = definePlugin('http/caller', (_services, app) => {
+  // Node.js remembers the address once it has been read. After the client has disconnected, the system no longer knows it.
+  app.server.on('connection', (socket) => void socket.remoteAddress);
+  app.decorateRequest('cachedClient', null);
+  app.decorateRequest('response', null);
+  app.addHook('onRequest', (request, reply, done) => {
+    request.response = reply.raw;
+    done();
+  });
+  app.decorateRequest('client', {
+    getter(this: FastifyRequest): Client {
+      this.cachedClient ??= new RequestClient(this);
+      return this.cachedClient;
+    },
+  });
+});

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
-import plugin from 'fastify-plugin';
 import { parseUrl } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
+import { definePlugin } from '../platform/plugin.js';
 import { addRouteHook } from './route-hooks.js';
 
 declare module 'fastify' {
@@ -40,48 +40,44 @@ const refuse = (reason: string) => new ApiError('FORBIDDEN', { reason });
  * sends neither is not a browser. Other origins of the same site, such as a subdomain, are not trusted either. This check runs
  * before authentication, and therefore before the request has any effect.
  */
-export const csrfPlugin = plugin(
-  async (app) => {
-    const { config, ownCookies } = app;
-    const publicOrigin = new URL(config.PUBLIC_URL).origin;
-    const trusted = new Set(config.CORS_ENABLED ? config.CORS_ORIGIN : []);
+export const csrfPlugin = definePlugin('http/csrf', ({ config, ownCookies }, app) => {
+  const publicOrigin = new URL(config.PUBLIC_URL).origin;
+  const trusted = new Set(config.CORS_ENABLED ? config.CORS_ORIGIN : []);
 
-    const isForeign = (request: FastifyRequest): boolean => {
-      const { origin, 'sec-fetch-site': site } = request.headers;
-      // A page of another origin, but one that the configuration allows.
-      if (origin !== undefined && trusted.has(origin)) return false;
-      if (origin !== undefined && origin !== publicOrigin && origin !== originAskedFor(request)) return true;
-      // `none` means that the user opened the URL, from the address bar or a bookmark.
-      return site !== undefined && site !== 'same-origin' && site !== 'none';
-    };
+  const isForeign = (request: FastifyRequest): boolean => {
+    const { origin, 'sec-fetch-site': site } = request.headers;
+    // A page of another origin, but one that the configuration allows.
+    if (origin !== undefined && trusted.has(origin)) return false;
+    if (origin !== undefined && origin !== publicOrigin && origin !== originAskedFor(request)) return true;
+    // `none` means that the user opened the URL, from the address bar or a bookmark.
+    return site !== undefined && site !== 'same-origin' && site !== 'none';
+  };
 
-    app.decorateRequest('requireOwnSite', function (this: FastifyRequest) {
-      if (isForeign(this)) throw refuse('Pages of other origins cannot do this, unless CORS_ORIGIN lists their origin');
-    });
+  app.decorateRequest('requireOwnSite', function (this: FastifyRequest) {
+    if (isForeign(this)) throw refuse('Pages of other origins cannot do this, unless CORS_ORIGIN lists their origin');
+  });
 
-    const requireOwnSiteForCookies = async (request: FastifyRequest) => {
-      const { mode = 'json' } = request.body as { mode?: SessionMode };
-      if (mode !== 'json') request.requireOwnSite();
-    };
-    app.addHook('onRoute', (route) => {
-      if (route.config?.startsSession) addRouteHook(route, 'preHandler', requireOwnSiteForCookies);
-    });
+  const requireOwnSiteForCookies = async (request: FastifyRequest) => {
+    const { mode = 'json' } = request.body as { mode?: SessionMode };
+    if (mode !== 'json') request.requireOwnSite();
+  };
+  app.addHook('onRoute', (route) => {
+    if (route.config?.startsSession) addRouteHook(route, 'preHandler', requireOwnSiteForCookies);
+  });
 
-    app.addHook('onRequest', async (request) => {
-      if (safeMethods.has(request.method)) return;
-      const { acceptsFormsOfOtherSites: acceptsForms } = request.routeOptions.config ?? {};
-      if (acceptsForms?.(request) && mediaTypeOf(request) === 'application/x-www-form-urlencoded') return;
-      if (!Object.keys(request.cookies).some((name) => ownCookies.has(name))) return;
-      request.requireOwnSite();
-      if (formTypes.has(mediaTypeOf(request))) {
-        throw refuse(
-          'A request with a cookie of this service cannot have a content type that a form can send. Use application/json.',
-        );
-      }
-    });
-  },
-  { name: 'csrf', dependencies: ['config', 'cookie'] },
-);
+  app.addHook('onRequest', async (request) => {
+    if (safeMethods.has(request.method)) return;
+    const { acceptsFormsOfOtherSites: acceptsForms } = request.routeOptions.config ?? {};
+    if (acceptsForms?.(request) && mediaTypeOf(request) === 'application/x-www-form-urlencoded') return;
+    if (!Object.keys(request.cookies).some((name) => ownCookies.has(name))) return;
+    request.requireOwnSite();
+    if (formTypes.has(mediaTypeOf(request))) {
+      throw refuse(
+        'A request with a cookie of this service cannot have a content type that a form can send. Use application/json.',
+      );
+    }
+  });
+});
 
 /** The origin of the URL that the client requested, as far as it is known behind proxies. */
 function originAskedFor({ protocol, host }: FastifyRequest): string | undefined {

@@ -1,9 +1,8 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import plugin from 'fastify-plugin';
 import { databaseOutageOf } from '../../db/failures.js';
 import { ApiError, routeNotFound, unavailable } from '../../schemas/errors.js';
-import { bareHeaders } from './headers.js';
-import { findFramingFault, pathOf } from './request-parsing.js';
+import { definePlugin } from '../platform/plugin.js';
+import { findFramingFault } from './request-parsing.js';
 import { toValidationError } from './validation.js';
 
 declare module 'fastify' {
@@ -47,12 +46,10 @@ export const formatError: ErrorFormat = (error, request) => ({
   body: { errors: [withMediaType(error, request).toEntry()] },
 });
 
-/** Sends an error response. It bypasses the response schemas, because the format of the scope guarantees its shape. */
-function render(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
+/** Sends an error response. Outages are logged elsewhere, because thousands of requests can fail for the same reason. It bypasses the response schemas, because the format of the scope guarantees its shape. */
+export function render(thrown: unknown, request: FastifyRequest, reply: FastifyReply) {
   const error = toApiError(thrown);
-  const { outage } = error;
-  if (outage) request.server.outages.note(request, outage, thrown);
-  else if (error.status >= 500) request.log.error({ err: thrown }, error.message);
+  if (!error.outage && error.status >= 500) request.log.error({ err: thrown }, error.message);
   reply.header('x-request-id', request.id);
   // After a framing fault, it is not certain where the next request on this connection begins.
   if (findFramingFault(request.raw) !== undefined) reply.header('connection', 'close');
@@ -83,23 +80,10 @@ function withMediaType(error: ApiError, { hasIgnoredBody }: FastifyRequest): Api
   });
 }
 
-/** Responds to requests that Fastify rejects before routing. No hooks run for these, so this also counts and logs the request. */
-export function respondToFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
-  const answer = (thrown: unknown) => {
-    render(thrown, request, reply.headers(bareHeaders));
-    const { method, url, ip } = request;
-    request.log.info({ method, path: pathOf(url), status: reply.statusCode, ip }, 'request');
-  };
-  request.server.enforceRequestLimit(request).then(() => answer(error), answer);
-}
-
 /** The only place where errors become responses. */
-export const errorsPlugin = plugin(
-  async (app) => {
-    app.setErrorHandler(render);
-    app.setNotFoundHandler((request) => {
-      throw routeNotFound(request);
-    });
-  },
-  { name: 'errors', dependencies: ['protocol'] },
-);
+export const errorsPlugin = definePlugin('http/errors', (_services, app) => {
+  app.setErrorHandler(render);
+  app.setNotFoundHandler((request) => {
+    throw routeNotFound(request);
+  });
+});

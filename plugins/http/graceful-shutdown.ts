@@ -1,13 +1,6 @@
 import { type Socket, Server as TcpServer } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import plugin from 'fastify-plugin';
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** Prepares for the shutdown: for SHUTDOWN_DELAY, the service works as usual, but its health is `error`. */
-    drain(): Promise<void>;
-  }
-}
+import { definePlugin } from '../platform/plugin.js';
 
 /** Milliseconds for a request to arrive on a connection that was open when the shutdown began. */
 const arrivalTimeoutMs = 500;
@@ -21,43 +14,33 @@ const arrivalTimeoutMs = 500;
  * - Connections without any request so far, such as those that browsers open in advance, are closed at the same time: Node considers
  *   them busy, and would wait a minute for a request.
  */
-export const gracefulShutdownPlugin = plugin(
-  async (app) => {
-    const { SHUTDOWN_DELAY: delay } = app.config;
-    const open = new Set<Socket>();
-    let isClosing = false;
-    let accepted = 0;
-    const acceptWaiting = async () => {
-      for (let turn = 0, quiet = 0; quiet < 5 && turn < 1_000; turn++) {
-        const before = accepted;
-        await nextTurn();
-        quiet = accepted === before ? quiet + 1 : 0;
-      }
-    };
-    /** Unlike `close` of the HTTP server, this closes no idle connections. */
-    const stopListening = () => TcpServer.prototype.close.call(app.server);
+export const gracefulShutdownPlugin = definePlugin('http/graceful-shutdown', (_services, app) => {
+  const open = new Set<Socket>();
+  let isClosing = false;
+  let accepted = 0;
+  const acceptWaiting = async () => {
+    for (let turn = 0, quiet = 0; quiet < 5 && turn < 1_000; turn++) {
+      const before = accepted;
+      await nextTurn();
+      quiet = accepted === before ? quiet + 1 : 0;
+    }
+  };
+  /** Unlike `close` of the HTTP server, this closes no idle connections. */
+  const stopListening = () => TcpServer.prototype.close.call(app.server);
 
-    app.server.on('connection', (socket) => {
-      accepted++;
-      open.add(socket);
-      socket.once('close', () => open.delete(socket));
-    });
-    app.decorate('drain', async () => {
-      if (delay === 0) return;
-      app.log.info({ ms: delay }, 'the service stops after SHUTDOWN_DELAY');
-      app.health.startDraining();
-      await sleep(delay);
-    });
-    app.addHook('onSend', async (_request, reply) => {
-      if (isClosing) reply.header('connection', 'close');
-    });
-    app.addHook('preClose', async () => {
-      isClosing = true;
-      await acceptWaiting();
-      if (app.server.listening) stopListening();
-      for (let waited = 0; open.size > 0 && waited < arrivalTimeoutMs; waited += 10) await sleep(10);
-      for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
-    });
-  },
-  { name: 'graceful-shutdown', dependencies: ['config'] },
-);
+  app.server.on('connection', (socket) => {
+    accepted++;
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    if (isClosing) reply.header('connection', 'close');
+  });
+  app.addHook('preClose', async () => {
+    isClosing = true;
+    await acceptWaiting();
+    if (app.server.listening) stopListening();
+    for (let waited = 0; open.size > 0 && waited < arrivalTimeoutMs; waited += 10) await sleep(10);
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+  });
+});

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import plugin from 'fastify-plugin';
 import helmet, { type HelmetOptions } from 'helmet';
+import { definePlugin } from '../platform/plugin.js';
 
 /** The headers that a route can override. */
 export interface HeaderOverrides {
@@ -26,37 +26,34 @@ export const bareHeaders = {
  * `open`, `cache-control: no-store`, because responses contain tokens and personal data. Pages replace the Content-Security-Policy
  * with their own.
  */
-export const headersPlugin = plugin(
-  async (app) => {
-    const isHttps = app.config.PUBLIC_URL.startsWith('https:');
-    const common = {
-      contentSecurityPolicy: {
-        useDefaults: false,
-        directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
-      },
-      // Only for this host, because the service does not know whether subdomains support HTTPS.
-      strictTransportSecurity: isHttps && { maxAge: 365 * 24 * 60 * 60, includeSubDomains: false },
-      xFrameOptions: { action: 'deny' },
-      // Useful only for subdomains that share a document.domain. Browsers also warn about it if they first opened the origin without it.
-      originAgentCluster: false,
-      referrerPolicy: { policy: 'no-referrer' },
-      crossOriginResourcePolicy: { policy: 'same-origin' },
-      crossOriginOpenerPolicy: { policy: 'same-origin' },
-    } satisfies HelmetOptions;
-    const defaultHeaders = headersOf(common);
-    const headersByOverride = new Map<HeaderOverrides, Record<string, string>>();
-    app.addHook('onRoute', ({ config }) => {
-      if (config?.headers) headersByOverride.set(config.headers, headersOf({ ...common, ...config.headers }));
-    });
-    app.addHook('onRequest', async (request, reply) => {
-      const { headers } = request.routeOptions.config;
-      reply.headers((headers && headersByOverride.get(headers)) ?? defaultHeaders);
-      reply.header('x-request-id', request.id);
-      if (request.routeOptions.config.access !== 'open') reply.header('cache-control', 'no-store');
-    });
-  },
-  { name: 'headers', dependencies: ['config'] },
-);
+export const headersPlugin = definePlugin('http/headers', ({ config: { PUBLIC_URL } }, app) => {
+  const isHttps = PUBLIC_URL.startsWith('https:');
+  const common = {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
+    },
+    // Only for this host, because the service does not know whether subdomains support HTTPS.
+    strictTransportSecurity: isHttps && { maxAge: 365 * 24 * 60 * 60, includeSubDomains: false },
+    xFrameOptions: { action: 'deny' },
+    // Useful only for subdomains that share a document.domain. Browsers also warn about it if they first opened the origin without it.
+    originAgentCluster: false,
+    referrerPolicy: { policy: 'no-referrer' },
+    crossOriginResourcePolicy: { policy: 'same-origin' },
+    crossOriginOpenerPolicy: { policy: 'same-origin' },
+  } satisfies HelmetOptions;
+  const defaultHeaders = headersOf(common);
+  const headersByOverride = new Map<HeaderOverrides, Record<string, string>>();
+  app.addHook('onRoute', ({ config }) => {
+    if (config?.headers) headersByOverride.set(config.headers, headersOf({ ...common, ...config.headers }));
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    const { headers } = request.routeOptions.config;
+    reply.headers((headers && headersByOverride.get(headers)) ?? defaultHeaders);
+    reply.header('x-request-id', request.id);
+    if (request.routeOptions.config.access !== 'open') reply.header('cache-control', 'no-store');
+  });
+});
 
 /** The headers that helmet sets. They never change, so helmet runs only once, with a fake response that records them. */
 function headersOf(options: HelmetOptions): Record<string, string> {

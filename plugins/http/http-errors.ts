@@ -3,8 +3,8 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import plugin from 'fastify-plugin';
 import { ApiError } from '../../schemas/errors.js';
+import { definePlugin } from '../platform/plugin.js';
 import { pathOf } from './request-parsing.js';
 import { bodyTooSlow } from './request-timeout.js';
 
@@ -29,7 +29,12 @@ export function respondToMalformedRequest(
 }
 
 /** Writes an error directly to a socket, where Fastify has no reply. */
-function answerOnSocket(app: FastifyInstance, socket: Duplex, error: ApiError, facts: Record<string, unknown>): void {
+function answerOnSocket(
+  app: Pick<FastifyInstance, 'log'>,
+  socket: Duplex,
+  error: ApiError,
+  facts: Record<string, unknown>,
+): void {
   const id = randomUUID();
   const body = JSON.stringify({ errors: [error.toEntry()] });
   socket.end(
@@ -48,16 +53,13 @@ function answerOnSocket(app: FastifyInstance, socket: Duplex, error: ApiError, f
 }
 
 /** Sends errors in the usual format where Node's HTTP server would send an empty response, or none. */
-export const httpErrorsPlugin = plugin(
-  async (app) => {
-    // A server may ignore an unknown expectation (RFC 9110, 10.1.1).
-    app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-      app.routing(request, response);
-    });
-    app.server.on('connect', ({ method, url = '' }: IncomingMessage, socket: Duplex) => {
-      const path = pathOf(url);
-      answerOnSocket(app, socket, new ApiError('ROUTE_NOT_FOUND', { path }), { method, path });
-    });
-  },
-  { name: 'http-errors' },
-);
+export const httpErrorsPlugin = definePlugin('http/http-errors', (_services, app) => {
+  // A server may ignore an unknown expectation (RFC 9110, 10.1.1).
+  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    app.routing(request, response);
+  });
+  app.server.on('connect', ({ method, url = '' }: IncomingMessage, socket: Duplex) => {
+    const path = pathOf(url);
+    answerOnSocket(app, socket, new ApiError('ROUTE_NOT_FOUND', { path }), { method, path });
+  });
+});

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import plugin from 'fastify-plugin';
 import qs from 'qs';
 import { ApiError, routeNotFound } from '../../schemas/errors.js';
+import { definePlugin } from '../platform/plugin.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -69,27 +69,24 @@ const formType = 'application/x-www-form-urlencoded';
 const maxDepth = 64;
 
 /** Rejects requests with ambiguous framing. A missing body is treated as `{}`. */
-export const requestParsingPlugin = plugin(
-  async (app) => {
-    // The app is created with `requireHostHeader: false`, because Node's own response is not in the format of the API.
-    app.addHook('onRequest', async (request) => {
-      const reason = findFramingFault(request.raw);
-      if (reason !== undefined) throw refuse(reason);
-    });
+export const requestParsingPlugin = definePlugin('http/request-parsing', (_services, app) => {
+  // The app is created with `requireHostHeader: false`, because Node's own response is not in the format of the API.
+  app.addHook('onRequest', async (request) => {
+    const reason = findFramingFault(request.raw);
+    if (reason !== undefined) throw refuse(reason);
+  });
 
-    app.decorateRequest('path', {
-      getter(this: FastifyRequest) {
-        return pathOf(this.url);
-      },
-    });
+  app.decorateRequest('path', {
+    getter(this: FastifyRequest) {
+      return pathOf(this.url);
+    },
+  });
 
-    app.decorateRequest('hasIgnoredBody', false);
-    app.addHook('preValidation', async (request) => {
-      request.body ??= {};
-    });
-  },
-  { name: 'request-parsing' },
-);
+  app.decorateRequest('hasIgnoredBody', false);
+  app.addHook('preValidation', async (request) => {
+    request.body ??= {};
+  });
+});
 
 /** A type of body that a scope can accept (`protocol.ts`). */
 export type BodyType = 'json' | 'form';
@@ -124,14 +121,11 @@ export function parseBodies(app: FastifyInstance, types: readonly BodyType[]): v
 }
 
 /** Rejects requests for unknown routes before their body is read. */
-export const unknownRoutesPlugin = plugin(
-  async (app) => {
-    app.addHook('onRequest', async (request) => {
-      if (request.is404) throw routeNotFound(request);
-    });
-  },
-  { name: 'unknown-routes', dependencies: ['errors'] },
-);
+export const unknownRoutesPlugin = definePlugin('http/unknown-routes', (_services, app) => {
+  app.addHook('onRequest', async (request) => {
+    if (request.is404) throw routeNotFound(request);
+  });
+});
 
 function decode(body: Buffer): string {
   try {

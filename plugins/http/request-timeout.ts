@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import plugin from 'fastify-plugin';
 import { ApiError, unavailable } from '../../schemas/errors.js';
+import { definePlugin } from '../platform/plugin.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -23,20 +23,17 @@ const isBodyMissing = ({ complete, readableFlowing }: IncomingMessage) => !compl
  * a client could keep it open by sending a byte now and then. Fastify's `handlerTimeout` is similar, but does not cover requests
  * whose body has been read.
  */
-export const requestTimeoutPlugin = plugin(
-  async (app) => {
-    app.addHook('onRequest', async (request, reply) => {
-      const timer = setTimeout(() => {
-        // With pipelined requests, only the current one is closed when the client disconnects, so check the socket as well.
-        if (reply.sent || request.raw.socket.destroyed) return;
-        if (isBodyMissing(request.raw)) {
-          reply.header('connection', 'close').send(new ApiError('INVALID_PAYLOAD', { reason: bodyTooSlow }));
-        } else {
-          reply.send(unavailable('request_timeout'));
-        }
-      }, request.routeOptions.config.timeoutMs ?? limit);
-      reply.raw.once('close', () => clearTimeout(timer));
-    });
-  },
-  { name: 'request-timeout' },
-);
+export const requestTimeoutPlugin = definePlugin('http/request-timeout', (_services, app) => {
+  app.addHook('onRequest', async (request, reply) => {
+    const timer = setTimeout(() => {
+      // With pipelined requests, only the current one is closed when the client disconnects, so check the socket as well.
+      if (reply.sent || request.raw.socket.destroyed) return;
+      if (isBodyMissing(request.raw)) {
+        reply.header('connection', 'close').send(new ApiError('INVALID_PAYLOAD', { reason: bodyTooSlow }));
+      } else {
+        reply.send(unavailable('request_timeout'));
+      }
+    }, request.routeOptions.config.timeoutMs ?? limit);
+    reply.raw.once('close', () => clearTimeout(timer));
+  });
+});

@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify';
-import plugin from 'fastify-plugin';
 import { ApiError, type ErrorCode, withErrors } from '../../schemas/errors.js';
 import { securityOf } from '../../schemas/security.js';
+import { definePlugin } from '../platform/plugin.js';
 import { acceptedByDefault, type CredentialKind, credentialNames, refusedAmong } from './credential.js';
 
 /** An operation of the API, with what its route declares. */
@@ -11,11 +11,14 @@ export interface Operation {
   config: FastifyContextConfig;
 }
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module '../platform/plugin.js' {
+  interface Services {
     /** All operations of the API, by operation ID. */
     operations: ReadonlyMap<string, Operation>;
   }
+}
+
+declare module 'fastify' {
   interface FastifyContextConfig {
     /** Why an operation that changes something is not recorded in the audit log. */
     notRecorded?: string;
@@ -32,55 +35,51 @@ const kinds = Object.keys(credentialNames) as CredentialKind[];
  * a scope that is not part of the API (`protocol.ts`). An operation that changes something must also declare its action in the audit
  * log, or why it has none.
  */
-export const routeRulesPlugin = plugin(
-  async (app) => {
-    const operations = new Map<string, Operation>();
-    app.decorate('operations', operations);
+export const routeRulesPlugin = definePlugin('http/route-rules', (_services, app) => {
+  const operations = new Map<string, Operation>();
 
-    app.addHook('onRoute', function (route) {
-      if (!this.protocol.isApi) return;
-      const { schema } = route;
-      const request = `${route.method} ${route.url}`;
-      const operation = schema?.operationId;
-      if (!operation) throw new Error(`${request} has no operationId.`);
-      const what = `${request} (${operation})`;
-      if (!schema?.response) throw new Error(`${what} declares no responses, so its handler could return anything.`);
-      const config = route.config ?? {};
-      const { access, needs, beforeTfa, recordedAs, notRecorded, acceptsUnknownKeys, requiresFresh } = config;
-      const { credentials = requiresFresh ? (['session'] as const) : acceptedByDefault } = config;
-      if (!access || access === 'open') throw new Error(`${what} does not declare who may call it (config.access).`);
-      if (access === 'permission' && needs === undefined)
-        throw new Error(`${what} does not declare what its callers need (config.needs).`);
-      const twin = operations.get(operation);
-      if (twin && twin.url !== route.url) throw new Error(`${what} and ${twin.url} have the same operationId.`);
-      const isRead = [route.method].flat().every((method) => ['GET', 'HEAD', 'SEARCH'].includes(method));
-      if (!isRead && (recordedAs === undefined) === (notRecorded === undefined)) {
-        throw new Error(
-          `${what} must declare how it is recorded (config.recordedAs), or why it is not (config.notRecorded).`,
-        );
-      }
-      if (!twin) operations.set(operation, { method: String(route.method), url: route.url, config });
-      if (!isRead && !acceptsUnknownKeys) {
-        if (!schema.body) route.preValidation = [route.preValidation ?? [], refuseBody].flat();
-        else if (!isClosed(app, schema.body as BodySchema))
-          throw new Error(`${what} accepts unknown keys in its body.`);
-      }
-      // Without public permissions, as in a new installation, callers who need a permission need a credential.
-      schema.security ??= securityOf[access === 'permission' && needs !== 'nothing' ? 'authenticated' : access];
-      const [unknown] = refusedAmong(credentials, kinds);
-      if (unknown !== undefined) throw new Error(`${what} accepts an unknown kind of credential: ${unknown}.`);
-      // Otherwise, callers could omit the credential.
-      if (refusedAmong(acceptedByDefault, credentials).length > 0 && access !== 'authenticated')
-        throw new Error(`${what} does not accept all credentials, but requires none (config.access).`);
-      const implied: ErrorCode[] = [];
-      // Also for public operations: a user who must set up two-factor authentication first may send their token along.
-      if (!beforeTfa || needs !== undefined || refusedAmong(kinds, credentials).length > 0) implied.push('FORBIDDEN');
-      if (requiresFresh) implied.push('REAUTHENTICATION_REQUIRED');
-      schema.response = withErrors(schema.response as Record<string, unknown>, implied);
-    });
-  },
-  { name: 'route-rules', dependencies: ['protocol'] },
-);
+  app.addHook('onRoute', function (route) {
+    if (!this.protocol.isApi) return;
+    const { schema } = route;
+    const request = `${route.method} ${route.url}`;
+    const operation = schema?.operationId;
+    if (!operation) throw new Error(`${request} has no operationId.`);
+    const what = `${request} (${operation})`;
+    if (!schema?.response) throw new Error(`${what} declares no responses, so its handler could return anything.`);
+    const config = route.config ?? {};
+    const { access, needs, beforeTfa, recordedAs, notRecorded, acceptsUnknownKeys, requiresFresh } = config;
+    const { credentials = requiresFresh ? (['session'] as const) : acceptedByDefault } = config;
+    if (!access || access === 'open') throw new Error(`${what} does not declare who may call it (config.access).`);
+    if (access === 'permission' && needs === undefined)
+      throw new Error(`${what} does not declare what its callers need (config.needs).`);
+    const twin = operations.get(operation);
+    if (twin && twin.url !== route.url) throw new Error(`${what} and ${twin.url} have the same operationId.`);
+    const isRead = [route.method].flat().every((method) => ['GET', 'HEAD', 'SEARCH'].includes(method));
+    if (!isRead && (recordedAs === undefined) === (notRecorded === undefined)) {
+      throw new Error(
+        `${what} must declare how it is recorded (config.recordedAs), or why it is not (config.notRecorded).`,
+      );
+    }
+    if (!twin) operations.set(operation, { method: String(route.method), url: route.url, config });
+    if (!isRead && !acceptsUnknownKeys) {
+      if (!schema.body) route.preValidation = [route.preValidation ?? [], refuseBody].flat();
+      else if (!isClosed(app, schema.body as BodySchema)) throw new Error(`${what} accepts unknown keys in its body.`);
+    }
+    // Without public permissions, as in a new installation, callers who need a permission need a credential.
+    schema.security ??= securityOf[access === 'permission' && needs !== 'nothing' ? 'authenticated' : access];
+    const [unknown] = refusedAmong(credentials, kinds);
+    if (unknown !== undefined) throw new Error(`${what} accepts an unknown kind of credential: ${unknown}.`);
+    // Otherwise, callers could omit the credential.
+    if (refusedAmong(acceptedByDefault, credentials).length > 0 && access !== 'authenticated')
+      throw new Error(`${what} does not accept all credentials, but requires none (config.access).`);
+    const implied: ErrorCode[] = [];
+    // Also for public operations: a user who must set up two-factor authentication first may send their token along.
+    if (!beforeTfa || needs !== undefined || refusedAmong(kinds, credentials).length > 0) implied.push('FORBIDDEN');
+    if (requiresFresh) implied.push('REAUTHENTICATION_REQUIRED');
+    schema.response = withErrors(schema.response as Record<string, unknown>, implied);
+  });
+  return { operations };
+});
 
 interface BodySchema {
   $ref?: string;
@@ -89,7 +88,7 @@ interface BodySchema {
 }
 
 /** Whether a schema rejects unknown keys. */
-function isClosed(app: FastifyInstance, { $ref, anyOf, additionalProperties }: BodySchema): boolean {
+function isClosed(app: Pick<FastifyInstance, 'getSchema'>, { $ref, anyOf, additionalProperties }: BodySchema): boolean {
   if ($ref !== undefined) return isClosed(app, app.getSchema($ref.replace(/#$/, '')) as BodySchema);
   return anyOf ? anyOf.every((schema) => isClosed(app, schema)) : additionalProperties === false;
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import plugin from 'fastify-plugin';
+import { definePlugin } from '../platform/plugin.js';
 
 /** A file that is the same for all callers, with its compressed forms. */
 export interface StaticFile {
@@ -58,14 +58,11 @@ declare module 'fastify' {
 }
 
 /** `reply.sendStaticFile`. */
-export const staticFilesPlugin = plugin(
-  async (app) => {
-    app.decorateReply('sendStaticFile', function (file) {
-      return send(this.request, this, file);
-    });
-  },
-  { name: 'static-files' },
-);
+export const staticFilesPlugin = definePlugin('http/static-files', (_services, app) => {
+  app.decorateReply('sendStaticFile', function (file) {
+    return send(this.request, this, file);
+  });
+});
 
 function send(request: FastifyRequest, reply: FastifyReply, file: StaticFile): FastifyReply {
   const { mediaType, version, body, compressed } = file;

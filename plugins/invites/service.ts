@@ -9,20 +9,13 @@ import { activate, findRecipient, lockRecipient, type Recipient } from '../../db
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import { requireRightsOverPrincipals, requireRightsOverUsers } from '../access/account-rights.js';
-import type { Activity } from '../activity/service.js';
 import type { Caller, Client } from '../http/caller.js';
 import { invalidPayload } from '../items/payload.js';
-import type { Mail } from '../mail/index.js';
 import { originOf } from '../mail/jobs.js';
 import { isApplicable, scopeOf, stateOf } from '../mail/recipients.js';
-import type { Lockouts } from '../passwords/checks/lockouts.js';
-import type { Passwords } from '../passwords/hashing/service.js';
-import type { PasswordRules } from '../passwords/rules/service.js';
-import type { Clock } from '../platform/clock.js';
+import type { Services } from '../platform/plugin.js';
 import { requireAllowedUrl } from '../platform/urls.js';
-import type { RateLimits } from '../rate-limits/service.js';
-import type { StepUp } from '../step-up/service.js';
-import type { LinkClaims, LinkTokens } from '../tokens/link-tokens.js';
+import type { LinkClaims } from '../tokens/link-tokens.js';
 import { endUnclaimedUsers } from '../users/end-unclaimed-users.js';
 
 export interface Invitation {
@@ -66,28 +59,25 @@ const maxRounds = 3;
 /** How many addresses a caller who is not an administrator can invite in one request. */
 const maxInvitesForNonAdmins = 100;
 
-export function createInvites(deps: {
-  db: Executor;
-  clock: Clock;
-  mail: Pick<Mail, 'enqueue' | 'enqueueAll'>;
-  linkTokens: LinkTokens;
-  passwords: Passwords;
-  passwordRules: PasswordRules;
-  lockouts: Pick<Lockouts, 'clearAttempts'>;
-  rateLimits: Pick<RateLimits, 'mayRequestMail'>;
-  activity: Pick<Activity, 'record'>;
-  defaultUrl: string;
-  allowList: readonly string[];
-  maxBatch: number;
-  /**
-   * How many addresses one transaction invites. The embedded engine has one connection, so a transaction keeps all other requests
-   * waiting; on PostgreSQL, one transaction invites all addresses of a request.
-   */
-  transactionSize: number;
-  stepUp: Pick<StepUp, 'isStale' | 'requireFreshAdministrator'>;
-}): Invites {
-  const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, rateLimits } = deps;
-  const { activity, defaultUrl, allowList, maxBatch, transactionSize, stepUp } = deps;
+export function createInvites({
+  config,
+  databaseConnection,
+  db,
+  clock,
+  mail,
+  linkTokens,
+  passwords,
+  passwordRules,
+  lockouts,
+  rateLimits,
+  activity,
+  stepUp,
+}: Services): Invites {
+  const { USER_INVITE_URL_ALLOW_LIST: allowList, MAX_BATCH_MUTATION: maxBatch } = config;
+  const defaultUrl = `${config.PUBLIC_URL}/account/accept-invite`;
+  // How many addresses one transaction invites. The embedded engine has one connection, so a transaction keeps all other requests
+  // waiting; on PostgreSQL, one transaction invites all addresses of a request.
+  const transactionSize = databaseConnection.engine === 'embedded' ? 50 : Number.POSITIVE_INFINITY;
 
   /**
    * Finds users who are already invited. A caller who does not have all the rights of such a user must not send another link to the

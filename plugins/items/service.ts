@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Executor } from '../../db/client.js';
 import type { CostlyQueries } from '../../db/queries/items/costly-queries.js';
 import {
   aggregateItems,
@@ -19,7 +18,7 @@ import { parseQuery, type Query, type QueryInput } from '../../db/query-language
 import { ApiError } from '../../schemas/errors.js';
 import { accessViewOf, variablesOf } from '../access/view.js';
 import type { Caller } from '../http/caller.js';
-import type { Clock } from '../platform/clock.js';
+import type { Services } from '../platform/plugin.js';
 import type { Cursors } from './cursors.js';
 import { readKey } from './payload.js';
 import type { QueryLimitsOf } from './query-limits.js';
@@ -60,14 +59,11 @@ export interface Items {
   check(caller: Caller, name: CollectionName, input: QueryInput): void;
 }
 
-export function createItems(deps: {
-  dbOf(caller: Caller): Executor;
-  clock: Clock;
-  limitsOf: QueryLimitsOf;
-  cursors: Cursors;
-  costly: CostlyQueries;
-}): Items {
-  const { dbOf, clock, limitsOf, cursors, costly } = deps;
+export function createItems(
+  { dbOf, clock }: Services,
+  own: { limitsOf: QueryLimitsOf; cursors: Cursors; costly: CostlyQueries },
+): Items {
+  const { limitsOf, cursors, costly } = own;
 
   const prepare = (caller: Caller, name: CollectionName, input: QueryInput) => {
     const collection = collections[name];

@@ -11,13 +11,13 @@ import { dryRun, transact } from '../../db/statements.js';
 import type { ActivityAction } from '../../schemas/activity.js';
 import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
+import { assignableRoles, openRoles } from '../../schemas/provider-config.js';
 import { providerRolesCheck, requireSafeSettings } from '../access/public-rights.js';
 import { variablesOf } from '../access/view.js';
 import { type WriteGrant, writeGrantsOf } from '../access/write-grants.js';
-import type { Activity, EventDetails } from '../activity/service.js';
+import type { EventDetails } from '../activity/service.js';
 import type { Caller } from '../http/caller.js';
-import type { Clock } from '../platform/clock.js';
-import type { StepUp } from '../step-up/service.js';
+import type { Services } from '../platform/plugin.js';
 import { names, requireGrants, requireValid } from './grant-checks.js';
 import { invalidPayload, type Payload, readPayload, requireFields, type SpecialFields } from './payload.js';
 import { checkForeignKeys, checkNewKeys, withConstraintErrors } from './reference-checks.js';
@@ -111,20 +111,15 @@ export interface Writes {
 
 const forbidden = (reason?: string) => new ApiError('FORBIDDEN', reason === undefined ? {} : { reason });
 
-export function createWrites(deps: {
-  /** The database for one caller, who can never use more than a share of the connections. */
-  dbOf(caller: Caller): Executor;
-  clock: Clock;
-  rules: Readonly<Record<WritableCollection, WriteRules>>;
-  activity: Pick<Activity, 'record'>;
-  stepUp: Pick<StepUp, 'isStale' | 'requireFreshAdministrator'>;
-  acceptsPasskeys: boolean;
+export function createWrites(
+  { config, dbOf, clock, activity, stepUp }: Services,
+  rules: Readonly<Record<WritableCollection, WriteRules>>,
+): Writes {
+  const { AUTH_PASSKEYS: acceptsPasskeys } = config;
   /** Roles that providers can give to users. Their rights count as if somebody had them. */
-  assignableRoles: readonly string[];
+  const assignable = config.PROVIDERS.flatMap(assignableRoles);
   /** Roles that anyone can get through a provider. */
-  openRoles: readonly string[];
-}): Writes {
-  const { dbOf, clock, rules, activity, stepUp, acceptsPasskeys, assignableRoles, openRoles } = deps;
+  const open = config.PROVIDERS.flatMap(openRoles);
 
   /** Records one row for each item. An update that wrote no field is not recorded. */
   const record = async (
@@ -212,9 +207,9 @@ export function createWrites(deps: {
   ): Promise<() => Promise<void>> => {
     const isSuspect = stepUp.isStale(caller) && touches(items, rules[name].affectsAdministrators);
     if (!isSuspect) return async () => {};
-    const before = await listAdministration(tx, assignableRoles);
+    const before = await listAdministration(tx, assignable);
     return async () => {
-      const after = await listAdministration(tx, assignableRoles);
+      const after = await listAdministration(tx, assignable);
       const isGained = [...after].some((access) => !before.has(access));
       if (isGained) await stepUp.requireFreshAdministrator(caller, tx);
     };
@@ -262,7 +257,7 @@ export function createWrites(deps: {
         await rules[name].check?.(tx, caller, changes, 'create');
         const requireProof = await freshnessCheckForAdminGrants(tx, caller, name, changes);
         // Settings can only name roles that exist, but the configuration can name a role before it exists.
-        const requireSafeProviderRoles = await providerRolesCheck(tx, givesRights ? openRoles : []);
+        const requireSafeProviderRoles = await providerRolesCheck(tx, givesRights ? open : []);
         const keys = await insert(tx, collection, rules[name].defaults, changes);
         const made = changes.map((item, index) => ({ ...item, keys: [keys[index] as Key] }));
         await writeLinks(tx, collection, made);
@@ -300,7 +295,7 @@ export function createWrites(deps: {
         await rules[name].check?.(tx, caller, changes, 'update');
         const details = await rules[name].details?.(tx, changes);
         const requireProof = await freshnessCheckForAdminGrants(tx, caller, name, changes);
-        const requireSafeProviderRoles = await providerRolesCheck(tx, givesRights ? openRoles : []);
+        const requireSafeProviderRoles = await providerRolesCheck(tx, givesRights ? open : []);
         await updateRecords(tx, collection, rowsOf(changes));
         await writeLinks(tx, collection, changes);
         await requireProof();

@@ -1,4 +1,3 @@
-import type { Executor } from '../../db/client.js';
 import type { CostlyQueries } from '../../db/queries/items/costly-queries.js';
 import { type Item, readItems } from '../../db/queries/items/items.js';
 import type { Key } from '../../db/queries/items/writes.js';
@@ -9,7 +8,7 @@ import { ApiError } from '../../schemas/errors.js';
 import type { CreateBody, DeleteBody, UpdateManyBody } from '../../schemas/item-requests.js';
 import { accessViewOf, variablesOf } from '../access/view.js';
 import type { Caller } from '../http/caller.js';
-import type { Clock } from '../platform/clock.js';
+import type { Services } from '../platform/plugin.js';
 import { invalidPayload, readKey } from './payload.js';
 import type { QueryLimitsOf } from './query-limits.js';
 import type { Items, Meta } from './service.js';
@@ -43,17 +42,18 @@ export interface Mutations {
   removeMany(caller: Caller, name: WritableCollection, body: DeleteBody): Promise<void>;
 }
 
-export function createMutations(deps: {
-  dbOf(caller: Caller): Executor;
-  clock: Clock;
-  items: Items;
-  writes: Writes;
-  rules: Readonly<Record<WritableCollection, Pick<WriteRules, 'added'>>>;
-  limitsOf: QueryLimitsOf;
-  costly: CostlyQueries;
-  maxBatch: number;
-}): Mutations {
-  const { dbOf, clock, items, writes, rules, limitsOf, costly, maxBatch } = deps;
+export function createMutations(
+  { dbOf, clock }: Services,
+  own: {
+    items: Items;
+    writes: Writes;
+    rules: Readonly<Record<WritableCollection, Pick<WriteRules, 'added'>>>;
+    limitsOf: QueryLimitsOf;
+    costly: CostlyQueries;
+    maxBatch: number;
+  },
+): Mutations {
+  const { items, writes, rules, limitsOf, costly, maxBatch } = own;
 
   const limited = <T>(list: readonly T[]): readonly T[] => {
     if (list.length > maxBatch) throw invalidPayload(`A request can contain at most ${maxBatch} items`);

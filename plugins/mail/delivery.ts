@@ -1,4 +1,3 @@
-import type { Executor } from '../../db/client.js';
 import type { Job } from '../../db/job-queue.js';
 import { findRecipient, findRecipientByEmail, type Recipient } from '../../db/queries/mail/recipients.js';
 import { matchesRegistrationFilter } from '../../db/queries/registration/registration-filter.js';
@@ -6,12 +5,11 @@ import { extendRegistration, readRegistrations } from '../../db/queries/registra
 import { readSettings } from '../../db/queries/settings/settings.js';
 import { storeEmailCode } from '../../db/queries/step-up/email-codes.js';
 import { findEmailChange } from '../../db/queries/users/email-changes.js';
+import { senderOf } from '../../schemas/config-values.js';
 import type { MailLimit } from '../../schemas/mails.js';
-import type { Clock } from '../platform/clock.js';
-import type { Locales } from '../platform/locales.js';
-import type { RateLimits } from '../rate-limits/service.js';
-import { type EmailCodes, emailCodeLifetime, maxWrongCodes } from '../tokens/email-codes.js';
-import type { LinkSubject, LinkTokens } from '../tokens/link-tokens.js';
+import type { Services } from '../platform/plugin.js';
+import { emailCodeLifetime, maxWrongCodes } from '../tokens/email-codes.js';
+import type { LinkSubject } from '../tokens/link-tokens.js';
 import type { IsFamiliar } from './familiar-origins.js';
 import type {
   EmailChangeJob,
@@ -51,28 +49,33 @@ export interface DroppedMail {
   reason: string;
 }
 
-export function createDelivery(deps: {
-  db: Executor;
-  linkTokens: LinkTokens;
-  emailCodes: EmailCodes;
-  locales: Locales;
-  templates: MailTemplates;
-  transport: MailTransport;
-  rateLimits: Pick<RateLimits, 'exceededByMail' | 'mayAlert' | 'mayNotify'>;
-  isFamiliar: IsFamiliar;
-  onTooMany(id: string, kind: MailKind, limit: MailLimit): void;
+export function createDelivery(
+  { config, db, clock, linkTokens, emailCodes, locales, rateLimits }: Services,
+  own: {
+    templates: MailTemplates;
+    transport: MailTransport;
+    isFamiliar: IsFamiliar;
+    onTooMany(id: string, kind: MailKind, limit: MailLimit): void;
+  },
+): Delivery {
+  const { templates, transport, isFamiliar, onTooMany } = own;
   /** How long the link in each kind of email can be used, in milliseconds. */
-  lifetimes: Readonly<Record<LinkMailKind | 'email_change', number>>;
+  const lifetimes: Readonly<Record<LinkMailKind | 'email_change', number>> = {
+    invite: config.USER_INVITE_TOKEN_TTL,
+    registration: config.EMAIL_VERIFICATION_TOKEN_TTL,
+    reset: config.PASSWORD_RESET_TOKEN_TTL,
+    email_change: config.EMAIL_VERIFICATION_TOKEN_TTL,
+  };
+  /** The folder of the account pages. Links to other pages are not displayed in HTML emails. */
+  const accountUrl = `${config.PUBLIC_URL}/account/`;
   /** Links for emails whose job has no URL. `newPassword` is null if there is no login with a password. */
-  pages: { login: string; newPassword: string | null; verifyEmail: string };
-  /** The folder of the account pages, with a trailing slash. Links to other pages are not displayed in HTML emails. */
-  accountUrl: string;
-  clock: Clock;
+  const pages = {
+    login: `${accountUrl}login`,
+    newPassword: config.AUTH_DISABLE_DEFAULT ? null : `${accountUrl}forgot-password`,
+    verifyEmail: `${accountUrl}verify-email`,
+  };
   /** The right-hand side of Message-IDs. */
-  domain: string;
-}): Delivery {
-  const { db, linkTokens, emailCodes, locales, templates, transport, rateLimits, isFamiliar, onTooMany } = deps;
-  const { lifetimes, pages, accountUrl, clock, domain } = deps;
+  const domain = senderOf(config.EMAIL_FROM)?.address.split('@')[1] ?? 'localhost';
 
   /** @param recipient undefined: the user no longer exists */
   const render = async (

@@ -1,11 +1,10 @@
-import plugin from 'fastify-plugin';
 import type { Executor } from '../../db/client.js';
 import type { Job, JobPriority } from '../../db/job-queue.js';
 import { type QueuedMail, readQueuedMails } from '../../db/queries/mail/mails.js';
-import { senderOf } from '../../schemas/config-values.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Caller } from '../http/caller.js';
 import type { JobWork } from '../platform/jobs/worker.js';
+import { definePlugin } from '../platform/plugin.js';
 import type { Operation } from '../platform/traced-operations.js';
 import { createDelivery } from './delivery.js';
 import { createFamiliarOrigins, type IsFamiliar } from './familiar-origins.js';
@@ -13,8 +12,8 @@ import type { MailJob } from './jobs.js';
 import { createMailTemplates } from './templates.js';
 import { createMailTransport, MailRejectedError, type MailTransport } from './transport.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module '../platform/plugin.js' {
+  interface Services {
     mail: Mail;
     /** Whether a user has signed in before from the network or the browser that requests an email to them. */
     isFamiliarOrigin: IsFamiliar;
@@ -60,92 +59,70 @@ export interface MailOptions {
 }
 
 /** `app.mail`: stores emails in a queue, and sends them in the background once the service listens. */
-export const mailPlugin = plugin<MailOptions>(
-  async (app, { transport: given }) => {
-    const { config, db, clock, linkTokens, emailCodes, locales, activity, observe, rateLimits } = app;
-    app.decorate('isFamiliarOrigin', createFamiliarOrigins(db, app.knownBrowsers));
-    const isProduction = config.NODE_ENV === 'production';
-    const templates = createMailTemplates({ locales, folder: config.EMAIL_TEMPLATES_PATH });
-    // The tests check the built-in templates.
-    if (config.EMAIL_TEMPLATES_PATH !== undefined) await templates.check();
-    const { EMAIL_PAUSED: isPaused } = config;
-    const transport = isPaused ? null : (given ?? createMailTransport(config, { db, clock, observe, isProduction }));
+export const mailPlugin = definePlugin<MailOptions>('mail', async (services, app, { transport: given }) => {
+  const { config, db, clock, locales, activity, observe, knownBrowsers, defineJob, databaseConnection } = services;
+  const isFamiliarOrigin = createFamiliarOrigins(db, knownBrowsers);
+  const isProduction = config.NODE_ENV === 'production';
+  const templates = createMailTemplates({ locales, folder: config.EMAIL_TEMPLATES_PATH });
+  // The tests check the built-in templates.
+  if (config.EMAIL_TEMPLATES_PATH !== undefined) await templates.check();
+  const { EMAIL_PAUSED: isPaused } = config;
+  const transport = isPaused ? null : (given ?? createMailTransport(config, { db, clock, observe, isProduction }));
+  app.addHook('onReady', async () => {
     if (isPaused) app.log.warn('EMAIL_PAUSED is set: emails wait in the queue');
     else if (!transport)
       app.log.warn('EMAIL_TRANSPORT is mailbox: emails wait in the queue until you set it to smtp or sendmail');
-    app.addHook('onClose', async () => transport?.close());
-    const jobs = await app.defineJob<MailJob>('mail', {
-      retryLimit: config.EMAIL_RETRY_LIMIT,
-      retryDelay: Math.round(config.EMAIL_RETRY_DELAY / 1000),
-      // Longer than any attempt can take.
-      expireInSeconds: 60,
-      retentionDays: 30,
-      work: transport && workWith(transport),
-    });
+  });
+  app.addHook('onClose', async () => transport?.close());
 
-    function workWith(transport: MailTransport): JobWork<MailJob> {
-      const delivery = createDelivery({
-        db,
-        linkTokens,
-        emailCodes,
-        locales,
-        templates,
-        transport,
-        rateLimits,
-        isFamiliar: app.isFamiliarOrigin,
-        onTooMany: (id, kind, limit) =>
-          app.log.info({ mail: { id, kind, limit } }, 'an email was dropped: it exceeded a limit'),
-        lifetimes: {
-          invite: config.USER_INVITE_TOKEN_TTL,
-          registration: config.EMAIL_VERIFICATION_TOKEN_TTL,
-          reset: config.PASSWORD_RESET_TOKEN_TTL,
-          email_change: config.EMAIL_VERIFICATION_TOKEN_TTL,
-        },
-        accountUrl: `${config.PUBLIC_URL}/account/`,
-        pages: {
-          login: `${config.PUBLIC_URL}/account/login`,
-          newPassword: config.AUTH_DISABLE_DEFAULT ? null : `${config.PUBLIC_URL}/account/forgot-password`,
-          verifyEmail: `${config.PUBLIC_URL}/account/verify-email`,
-        },
-        clock,
-        domain: senderOf(config.EMAIL_FROM)?.address.split('@')[1] ?? 'localhost',
+  const workWith = (transport: MailTransport): JobWork<MailJob> => {
+    const delivery = createDelivery(services, {
+      templates,
+      transport,
+      isFamiliar: isFamiliarOrigin,
+      onTooMany: (id, kind, limit) =>
+        app.log.info({ mail: { id, kind, limit } }, 'an email was dropped: it exceeded a limit'),
+    });
+    return {
+      concurrency: 5,
+      run: (job) => observe(deliveryOf(job), () => delivery.deliver(job)),
+      isPermanent: (error) => error instanceof MailRejectedError,
+      onFailure: (error, { id, data: { kind } }) =>
+        app.log.warn(
+          { err: error, mail: { id, kind, response: responseIn(error) } },
+          'an email could not be sent; it is kept',
+        ),
+    };
+  };
+  const jobs = defineJob<MailJob>('mail', {
+    retryLimit: config.EMAIL_RETRY_LIMIT,
+    retryDelay: Math.round(config.EMAIL_RETRY_DELAY / 1000),
+    // Longer than any attempt can take.
+    expireInSeconds: 60,
+    retentionDays: 30,
+    work: transport && workWith(transport),
+  });
+
+  const mail: Mail = {
+    enqueue: (tx, job) => jobs.send(tx, job),
+    enqueueAll: (tx, list, priority) => jobs.sendAll(tx, list, priority),
+    list: async (caller, state, limit) => {
+      requireAdministrator(caller);
+      return readQueuedMails(db, databaseConnection.schemas, state, limit);
+    },
+    retry: async (caller, id) => {
+      requireAdministrator(caller);
+      await db.transaction(async (tx) => {
+        // The same error as for any item that does not exist.
+        if (!(await jobs.retry(tx, id))) throw new ApiError('FORBIDDEN');
+        await activity.record(tx, caller, [{ action: 'mail_retry', collection: 'mails', item: id.toLowerCase() }]);
       });
-      return {
-        concurrency: 5,
-        run: (job) => observe(deliveryOf(job), () => delivery.deliver(job)),
-        isPermanent: (error) => error instanceof MailRejectedError,
-        onFailure: (error, { id, data: { kind } }) =>
-          app.log.warn(
-            { err: error, mail: { id, kind, response: responseIn(error) } },
-            'an email could not be sent; it is kept',
-          ),
-      };
-    }
-
-    app.decorate('mail', {
-      enqueue: (tx, job) => jobs.send(tx, job),
-      enqueueAll: (tx, list, priority) => jobs.sendAll(tx, list, priority),
-      list: async (caller, state, limit) => {
-        requireAdministrator(caller);
-        return readQueuedMails(db, app.databaseConnection.schemas, state, limit);
-      },
-      retry: async (caller, id) => {
-        requireAdministrator(caller);
-        await db.transaction(async (tx) => {
-          // The same error as for any item that does not exist.
-          if (!(await jobs.retry(tx, id))) throw new ApiError('FORBIDDEN');
-          await activity.record(tx, caller, [{ action: 'mail_retry', collection: 'mails', item: id.toLowerCase() }]);
-        });
-      },
-      hasMailbox: config.EMAIL_TRANSPORT === 'mailbox' && !isProduction,
-      deliverNow: jobs.runNow,
-    });
-  },
-  {
-    name: 'mail',
-    dependencies: ['config', 'database', 'jobs', 'clock', 'tokens', 'locales', 'activity', 'tracing', 'rate-limits'],
-  },
-);
+    },
+    hasMailbox: config.EMAIL_TRANSPORT === 'mailbox' && !isProduction,
+    deliverNow: jobs.runNow,
+  };
+  return { mail, isFamiliarOrigin };
+});
 
 const deliveryOf = ({ id, data: { kind } }: Job<MailJob>): Operation => ({
   name: 'deliver mail',

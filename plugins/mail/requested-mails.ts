@@ -1,7 +1,6 @@
 import type { Client } from '../http/caller.js';
+import type { Services } from '../platform/plugin.js';
 import { padResponseTime } from '../platform/response-time-padding.js';
-import type { RateLimits } from '../rate-limits/service.js';
-import type { IsFamiliar } from './familiar-origins.js';
 import { originOf, type RequestOrigin } from './jobs.js';
 
 /**
@@ -15,20 +14,17 @@ export type EnqueueRequestedMail = (
   enqueue: (origin: RequestOrigin) => Promise<void>,
 ) => Promise<void>;
 
-export function createRequestMail(deps: {
-  isFamiliar: IsFamiliar;
-  rateLimits: Pick<RateLimits, 'mayRequestMail'>;
-  /** Milliseconds. */
-  responseStepMs: number;
-  onLimitExceeded(): void;
-}): EnqueueRequestedMail {
-  const { isFamiliar, rateLimits, responseStepMs, onLimitExceeded } = deps;
+/** @param onLimitExceeded called when an email is not sent for this reason */
+export function createRequestMail(
+  { config, isFamiliarOrigin, rateLimits }: Services,
+  onLimitExceeded: () => void,
+): EnqueueRequestedMail {
   return async (email, client, enqueue) => {
     const origin = originOf(client);
     if (await rateLimits.mayRequestMail(client.network)) return enqueue(origin);
     // Only this branch depends on the user, so its response time must be constant.
-    await padResponseTime(responseStepMs, async () =>
-      (await isFamiliar(email, origin)) ? enqueue(origin) : onLimitExceeded(),
+    await padResponseTime(config.REGISTRATION_ANSWER_TIME, async () =>
+      (await isFamiliarOrigin(email, origin)) ? enqueue(origin) : onLimitExceeded(),
     );
   };
 }

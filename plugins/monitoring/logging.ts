@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
-import plugin from 'fastify-plugin';
 import { prettyFactory } from 'pino-pretty';
-import { ApiError, type Outage } from '../../schemas/errors.js';
 import { toApiError } from '../http/errors.js';
 import { pathOf } from '../http/request-parsing.js';
 import { bareAddress, type TrustsProxy } from '../http/trusted-proxies.js';
-import { createSummaries, summaryInterval } from '../platform/log-summaries.js';
+import { definePlugin } from '../platform/plugin.js';
 
 /** The format of IDs that are accepted from a proxy. Others are replaced, so that no client can forge a log line. */
 const acceptableId = /^[A-Za-z0-9._-]{1,128}$/;
@@ -106,19 +104,16 @@ declare module 'fastify' {
  * Logs one line for each request, even if the client disconnects before the response. Probes are logged at the level `debug`, unless
  * they are rejected.
  */
-export const loggingPlugin = plugin(
-  async (app) => {
-    app.addHook('onRequest', (request, reply, done) => {
-      // The hook onResponse does not run for a client that has disconnected. An incomplete request is logged as malformed.
-      reply.raw.once('close', () => {
-        if (!reply.raw.writableFinished && request.raw.complete) logRequest(request, reply, { disconnected: true });
-      });
-      done();
+export const loggingPlugin = definePlugin('monitoring/logging', (_services, app) => {
+  app.addHook('onRequest', (request, reply, done) => {
+    // The hook onResponse does not run for a client that has disconnected. An incomplete request is logged as malformed.
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished && request.raw.complete) logRequest(request, reply, { disconnected: true });
     });
-    app.addHook('onResponse', async (request, reply) => logRequest(request, reply, { status: reply.statusCode }));
-  },
-  { name: 'logging' },
-);
+    done();
+  });
+  app.addHook('onResponse', async (request, reply) => logRequest(request, reply, { status: reply.statusCode }));
+});
 
 type Outcome = { status: number } | { disconnected: true };
 
@@ -136,85 +131,4 @@ function logRequest(request: FastifyRequest, { elapsedTime }: FastifyReply, outc
     },
     'request',
   );
-}
-
-/** Keeps track of the requests that failed because a component is unavailable. */
-export interface Outages {
-  /** Records that a request failed. @param thrown the error behind it */
-  note(request: FastifyRequest, outage: Outage, thrown: unknown): void;
-  /** The time of the first failed write since the last successful one; null if the last write succeeded. */
-  writesFailingSince(): Date | null;
-  /** Adds a listener for every request that is recorded. */
-  onOutage(listener: (outage: Outage) => void): void;
-}
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    outages: Outages;
-  }
-  interface FastifyRequest {
-    /** Why the response has the status 503, if it does. */
-    outage: Outage | null;
-  }
-  interface FastifyContextConfig {
-    /** The operation writes to the database, although it is not recorded in the audit log. */
-    writesUnrecorded?: true;
-  }
-}
-
-/** Whether the operation writes to the database. A recorded operation does, because the audit log is in the database. */
-const isWrite = ({ routeOptions: { config } }: FastifyRequest): boolean =>
-  config?.recordedAs !== undefined || config?.writesUnrecorded === true;
-
-/**
- * Whether the response proves that the database accepted a write. A response without a body does not: many operations respond
- * identically whether or not there is anything to write.
- */
-const provesWrite = (request: FastifyRequest, { statusCode }: FastifyReply): boolean =>
-  statusCode === 200 && isWrite(request);
-
-const outageMessage = 'requests fail because a component is unavailable';
-
-/** `app.outages` */
-export const outagesPlugin = plugin(
-  async (app) => {
-    const listeners: ((outage: Outage) => void)[] = [];
-    let failingSince: Date | null = null;
-
-    const summaries = createSummaries();
-    app.addHook('onClose', async () => summaries.close());
-
-    app.decorate('outages', {
-      note: (request, outage, thrown) => {
-        request.outage = outage;
-        summaries.add(
-          `${outage.service} ${outage.reason}`,
-          () => request.log.error({ ...outage, requests: 1, ...causeOf(thrown) }, outageMessage),
-          (requests) => app.log.error({ ...outage, requests, seconds: summaryInterval / 1_000 }, outageMessage),
-        );
-        // If the database hangs, the request times out first, and the outage is attributed to `gatehouse`.
-        const isFailedWrite = isWrite(request) && ['database', 'gatehouse'].includes(outage.service);
-        if (isFailedWrite) failingSince ??= app.clock();
-        for (const listener of listeners) listener(outage);
-      },
-      writesFailingSince: () => failingSince,
-      onOutage: (listener) => {
-        listeners.push(listener);
-      },
-    });
-    app.decorateRequest('outage', null);
-    app.addHook('onResponse', (request, reply, done) => {
-      if (failingSince && provesWrite(request, reply)) failingSince = null;
-      done();
-    });
-  },
-  { name: 'outages', dependencies: ['clock'] },
-);
-
-/** What went wrong outside the service. The stack of an error of our own, or of the driver, says nothing about that. */
-function causeOf(thrown: unknown): { cause?: object } {
-  const error = thrown instanceof ApiError ? thrown.cause : thrown;
-  if (error === undefined) return {};
-  const { stack, ...cause } = describeError(error);
-  return { cause };
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import plugin from 'fastify-plugin';
+import type { FastifyInstance } from 'fastify';
 import { compressedFile, readStaticFile, type StaticFile } from '../http/static-files.js';
 
 /** The files in `dist/pages/reference` that the page loads, with their media types (`scripts/build.mjs`). */
@@ -32,13 +32,12 @@ const contentSecurityPolicy = (nonce: string) =>
   ].join(';');
 
 /** The page at `/docs` to read the API reference and try out the API, and the OpenAPI document that it shows. */
-export const referencePlugin = plugin(
-  async (app) => {
-    app.setProtocol({ isApi: false, config: { access: 'open', rateClass: 'reference' } });
-    const { basePath: base } = app;
-    const read = createFileReader();
-    const urlOf = (file: FileName) => `${base}/docs/${file}?v=${read(file).version}`;
-    const page = (nonce: string) => `<!doctype html>
+export async function referenceRoutes(app: FastifyInstance): Promise<void> {
+  app.setProtocol({ isApi: false, config: { access: 'open', rateClass: 'reference' } });
+  const { basePath: base } = app;
+  const read = createFileReader();
+  const urlOf = (file: FileName) => `${base}/docs/${file}?v=${read(file).version}`;
+  const page = (nonce: string) => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
@@ -55,31 +54,29 @@ export const referencePlugin = plugin(
   </body>
 </html>
 `;
-    app.get('/docs', async (_request, reply) => {
-      const nonce = randomBytes(16).toString('base64');
-      return reply
-        .type('text/html; charset=utf-8')
-        .headers({ 'content-security-policy': contentSecurityPolicy(nonce), 'cache-control': 'no-store' })
-        .send(page(nonce));
+  app.get('/docs', async (_request, reply) => {
+    const nonce = randomBytes(16).toString('base64');
+    return reply
+      .type('text/html; charset=utf-8')
+      .headers({ 'content-security-policy': contentSecurityPolicy(nonce), 'cache-control': 'no-store' })
+      .send(page(nonce));
+  });
+  for (const file of Object.keys(files) as FileName[]) {
+    app.get(`/docs/${file}`, async (_request, reply) => reply.sendStaticFile(read(file)));
+  }
+  const documents = {
+    '/openapi.json': () => compressedFile(JSON.stringify(app.swagger()), 'application/json; charset=utf-8'),
+    '/openapi.yaml': () => compressedFile(app.swagger({ yaml: true }), 'application/yaml; charset=utf-8'),
+  };
+  for (const [url, write] of Object.entries(documents)) {
+    // Written on first use, because the routes are complete only after the start.
+    let written: Promise<StaticFile> | undefined;
+    app.get(url, async (_request, reply) => {
+      written ??= write();
+      return reply.sendStaticFile(await written);
     });
-    for (const file of Object.keys(files) as FileName[]) {
-      app.get(`/docs/${file}`, async (_request, reply) => reply.sendStaticFile(read(file)));
-    }
-    const documents = {
-      '/openapi.json': () => compressedFile(JSON.stringify(app.swagger()), 'application/json; charset=utf-8'),
-      '/openapi.yaml': () => compressedFile(app.swagger({ yaml: true }), 'application/yaml; charset=utf-8'),
-    };
-    for (const [url, write] of Object.entries(documents)) {
-      // Written on first use, because the routes are complete only after the start.
-      let written: Promise<StaticFile> | undefined;
-      app.get(url, async (_request, reply) => {
-        written ??= write();
-        return reply.sendStaticFile(await written);
-      });
-    }
-  },
-  { name: 'reference', dependencies: ['config', 'protocol', 'static-files', 'swagger'], encapsulate: true },
-);
+  }
+}
 
 /** Reads each file when it is first requested, because most instances never send the largest one. */
 function createFileReader(): (file: FileName) => StaticFile {

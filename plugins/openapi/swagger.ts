@@ -1,8 +1,8 @@
 import swagger from '@fastify/swagger';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyContextConfig } from 'fastify';
-import plugin from 'fastify-plugin';
 import { acceptedByDefault, credentialNames, refusedAmong } from '../http/credential.js';
+import { definePlugin } from '../platform/plugin.js';
 import { completeDocument } from './document.js';
 
 const tags = [
@@ -52,9 +52,9 @@ function requirementsOf(config: FastifyContextConfig = {}): string[] {
 }
 
 /** The OpenAPI document, generated from the schemas of the routes. */
-export const swaggerPlugin = plugin<{ version: string }>(
-  async (app, { version }) => {
-    const { config } = app;
+export const swaggerPlugin = definePlugin<{ version: string }>(
+  'openapi/swagger',
+  async ({ config, basePath }, app, { version }) => {
     await app.register(swagger, {
       openapi: {
         openapi: '3.1.0',
@@ -67,7 +67,7 @@ export const swaggerPlugin = plugin<{ version: string }>(
           contact: { name: 'The maintainers of Gatehouse' },
           license: { name: 'MIT', identifier: 'MIT' },
         },
-        servers: [{ url: app.basePath || '/', description: 'This service' }],
+        servers: [{ url: basePath || '/', description: 'This service' }],
         tags,
         components: {
           securitySchemes: {
@@ -104,5 +104,4 @@ export const swaggerPlugin = plugin<{ version: string }>(
       },
     });
   },
-  { name: 'swagger', dependencies: ['config', 'route-rules'] },
 );

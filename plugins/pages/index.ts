@@ -1,59 +1,55 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import plugin from 'fastify-plugin';
 import { Liquid, type Template } from 'liquidjs';
 import { readSettings } from '../../db/queries/settings/settings.js';
+import { definePlugin } from '../platform/plugin.js';
 import { loadAssets } from './assets.js';
 import { createProjectReader } from './project.js';
 import { createPages, type Pages } from './service.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module '../platform/plugin.js' {
+  interface Services {
     pages: Pages;
   }
 }
 
 /** `app.pages`: the pages for users, under `/account`. */
-export const pagesPlugin = plugin(
-  async (app) => {
-    const { config, db, locales, log } = app;
-    const project = createProjectReader(
-      () => readSettings(db),
-      (error) => log.warn({ err: error }, 'a page was rendered without the current project settings'),
-    );
-    app.decorate(
-      'pages',
-      createPages({
-        locales,
-        assets: loadAssets(),
-        renderTemplate: loadTemplates(),
-        project,
-        offers: () => ({
-          passwordLogin: !config.AUTH_DISABLE_DEFAULT,
-          providers: app.hasRoute({ method: 'GET', url: '/auth' }),
-          twoFactor: app.hasRoute({ method: 'POST', url: '/users/me/tfa/generate' }),
-          passkeys: config.AUTH_PASSKEYS,
-        }),
-        providers: () => {
-          if (!app.hasRoute({ method: 'GET', url: '/auth' })) return [];
-          const inSession = new Set(app.listProviders({ sessionOnly: true }).map(({ name }) => name));
-          const registering = new Set(
-            config.PROVIDERS.filter((one) => one.ALLOW_PUBLIC_REGISTRATION).map(({ key }) => key),
-          );
-          return app.listProviders().map((provider) => ({
-            ...provider,
-            session: inSession.has(provider.name),
-            registers: registering.has(provider.name),
-            managed: app.signInMethods.isManaged({ provider: provider.name }),
-          }));
-        },
-        passwordMinLength: config.PASSWORD_MIN_LENGTH,
-        passkeyDomain: config.WEBAUTHN_RP_ID,
-        base: app.basePath,
+export const pagesPlugin = definePlugin('pages', (services, app) => {
+  const { config, basePath, db, locales, log, listProviders, signInMethods } = services;
+  const project = createProjectReader(
+    () => readSettings(db),
+    (error) => log.warn({ err: error }, 'a page was rendered without the current project settings'),
+  );
+  return {
+    pages: createPages({
+      locales,
+      assets: loadAssets(),
+      renderTemplate: loadTemplates(),
+      project,
+      offers: () => ({
+        passwordLogin: !config.AUTH_DISABLE_DEFAULT,
+        providers: app.hasRoute({ method: 'GET', url: '/auth' }),
+        twoFactor: app.hasRoute({ method: 'POST', url: '/users/me/tfa/generate' }),
+        passkeys: config.AUTH_PASSKEYS,
       }),
-    );
-  },
-  { name: 'pages', dependencies: ['config', 'database', 'locales', 'sign-in-methods'] },
-);
+      providers: () => {
+        if (!app.hasRoute({ method: 'GET', url: '/auth' })) return [];
+        const inSession = new Set(listProviders({ sessionOnly: true }).map(({ name }) => name));
+        const registering = new Set(
+          config.PROVIDERS.filter((one) => one.ALLOW_PUBLIC_REGISTRATION).map(({ key }) => key),
+        );
+        return listProviders().map((provider) => ({
+          ...provider,
+          session: inSession.has(provider.name),
+          registers: registering.has(provider.name),
+          managed: signInMethods.isManaged({ provider: provider.name }),
+        }));
+      },
+      passwordMinLength: config.PASSWORD_MIN_LENGTH,
+      passkeyDomain: config.WEBAUTHN_RP_ID,
+      base: basePath,
+    }),
+  };
+});
 
 const folder = new URL('../../pages/templates/', import.meta.url);
 const extension = '.liquid';

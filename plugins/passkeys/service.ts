@@ -5,6 +5,7 @@ import { findRecipient } from '../../db/queries/mail/recipients.js';
 import { listIdentities, lockLoginMethods } from '../../db/queries/providers/identities.js';
 import { spendState } from '../../db/queries/providers/spent-states.js';
 import { deleteSessionsOf } from '../../db/queries/sessions/sessions.js';
+import { readSettings } from '../../db/queries/settings/settings.js';
 import { userExists } from '../../db/queries/users/users.js';
 import {
   countPasskeys,
@@ -22,13 +23,9 @@ import {
   type PasskeyCreationOptions,
   type RegistrationCredential,
 } from '../../schemas/passkeys.js';
-import type { Activity } from '../activity/service.js';
 import { deviceOf, type Principal } from '../http/caller.js';
 import { sessionIdOf } from '../http/credential.js';
-import type { Clock } from '../platform/clock.js';
-import type { SignInMethods } from '../sign-in-methods/index.js';
-import type { StepUp } from '../step-up/service.js';
-import type { WebAuthn } from '../webauthn/service.js';
+import type { Services } from '../platform/plugin.js';
 
 /** Lets users manage their passkeys, and administrators those of other users. */
 export interface Passkeys {
@@ -70,16 +67,8 @@ const notUserVerified = () =>
   );
 const notVerified = () => refuse('The passkey could not be verified. Request new options, and try again.');
 
-export function createPasskeys(deps: {
-  db: Executor;
-  clock: Clock;
-  webauthn: Pick<WebAuthn, 'creationOptions' | 'verifyRegistration'>;
-  stepUp: Pick<StepUp, 'requireFresh' | 'requireStillProved' | 'requireFreshAdministrator' | 'markFresh'>;
-  activity: Pick<Activity, 'record'>;
-  projectName(): Promise<string>;
-  signInMethods: SignInMethods;
-}): Passkeys {
-  const { db, clock, webauthn, stepUp, signInMethods, activity, projectName } = deps;
+export function createPasskeys({ db, clock, webauthn, stepUp, signInMethods, activity }: Services): Passkeys {
+  const projectName = async () => (await readSettings(db)).project_name;
 
   /** Removes a passkey unless it is the user's only way to log in. Lock the user's row first. */
   const remove = async (

@@ -16,18 +16,13 @@ import { deleteEmailChange } from '../../db/queries/users/email-changes.js';
 import { countPasskeys, deletePasskeysSince } from '../../db/queries/webauthn/passkeys.js';
 import { reasonOfStatus } from '../../schemas/activity.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Activity, ResetReport } from '../activity/service.js';
+import type { ResetReport } from '../activity/service.js';
 import type { Client } from '../http/caller.js';
-import type { Mail } from '../mail/index.js';
 import { isApplicable, notMeStateOf, scopeOf, stateOf } from '../mail/recipients.js';
 import type { EnqueueRequestedMail } from '../mail/requested-mails.js';
-import type { Lockouts } from '../passwords/checks/lockouts.js';
-import type { Passwords } from '../passwords/hashing/service.js';
-import type { PasswordRules } from '../passwords/rules/service.js';
-import type { Clock } from '../platform/clock.js';
+import type { Services } from '../platform/plugin.js';
 import { requireAllowedUrl } from '../platform/urls.js';
-import type { SignInMethods } from '../sign-in-methods/index.js';
-import type { LinkClaims, LinkTokens } from '../tokens/link-tokens.js';
+import type { LinkClaims } from '../tokens/link-tokens.js';
 
 export interface PasswordReset {
   /**
@@ -56,24 +51,12 @@ export interface PasswordReset {
   reset(token: string, password: string, client: Client): Promise<void>;
 }
 
-export function createPasswordReset(deps: {
-  db: Executor;
-  clock: Clock;
-  mail: Pick<Mail, 'enqueue'>;
-  linkTokens: LinkTokens;
-  passwords: Passwords;
-  passwordRules: PasswordRules;
-  lockouts: Pick<Lockouts, 'clearAttempts'>;
-  requestMail: EnqueueRequestedMail;
-  activity: Pick<Activity, 'record'>;
-  defaultUrl: string;
-  allowList: readonly string[];
-  /** Milliseconds. A reset removes what was added to the account within this time. 0 means that it removes nothing. */
-  lookback: number;
-  signInMethods: Pick<SignInMethods, 'allowsPasskey'>;
-}): PasswordReset {
-  const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, requestMail, activity } = deps;
-  const { defaultUrl, allowList, lookback, signInMethods } = deps;
+export function createPasswordReset(
+  { config, db, clock, mail, linkTokens, passwords, passwordRules, lockouts, signInMethods, activity }: Services,
+  requestMail: EnqueueRequestedMail,
+): PasswordReset {
+  const { PASSWORD_RESET_URL_ALLOW_LIST: allowList, PASSWORD_RESET_LOOKBACK: lookback } = config;
+  const defaultUrl = `${config.PUBLIC_URL}/account/reset-password`;
 
   const requireUsable = (claims: LinkClaims, user: Recipient | undefined): Recipient => {
     if (!user || !isApplicable.reset(user) || !linkTokens.matchesState(claims, stateOf(user))) {

@@ -1,4 +1,4 @@
-import plugin from 'fastify-plugin';
+import { definePlugin } from './plugin.js';
 
 /** Returns the current time. Tests use a clock that they can move. */
 export type Clock = () => Date;
@@ -11,16 +11,13 @@ export const clockOffset = (clock: Clock): number => clock().getTime() - Date.no
 /** Seconds since 1970, which is how JWTs express times (RFC 7519, NumericDate). */
 export const toNumericDate = (moment: Date): number => Math.floor(moment.getTime() / 1000);
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module './plugin.js' {
+  interface Services {
     clock: Clock;
   }
 }
 
 /** `app.clock`: the only source of the current time. */
-export const clockPlugin = plugin<{ clock: Clock }>(
-  async (app, { clock }) => {
-    app.decorate('clock', clock);
-  },
-  { name: 'clock' },
-);
+export const clockPlugin = definePlugin<{ clock: Clock }>('platform/clock', (_services, _app, { clock }) => ({
+  clock,
+}));

@@ -5,7 +5,6 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import plugin from 'fastify-plugin';
 import { databaseUrlFaults } from '../../db/postgres/database-url.js';
 import { parseUrl } from '../../schemas/common.js';
 import { Config } from '../../schemas/config.js';
@@ -13,12 +12,15 @@ import { listOf } from '../../schemas/config-values.js';
 import { prepareDataDirectory } from './data-directory.js';
 import { type Environment, onePerVariable, readVariables, withoutServiceLinks } from './environment.js';
 import { findMisspelledVariables } from './misspelled-variables.js';
+import { definePlugin } from './plugin.js';
 import { readProviders } from './provider-config.js';
 import { basePathOf } from './urls.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module './plugin.js' {
+  interface Services {
     config: Config;
+    /** The path of PUBLIC_URL, without a trailing slash. */
+    basePath: string;
   }
 }
 
@@ -178,10 +180,7 @@ declare module 'fastify' {
 }
 
 /** `app.config`: the configuration, frozen. */
-export const configPlugin = plugin<{ config: Config }>(
-  async (app, { config }) => {
-    app.decorate('config', config);
-    app.decorate('basePath', basePathOf(config.PUBLIC_URL));
-  },
-  { name: 'config' },
-);
+export const configPlugin = definePlugin<{ config: Config }>('platform/config', (_services, _app, { config }) => ({
+  config,
+  basePath: basePathOf(config.PUBLIC_URL),
+}));

@@ -1,18 +1,18 @@
-import type { FastifyInstance } from 'fastify';
-import plugin from 'fastify-plugin';
+import type { FastifyBaseLogger } from 'fastify';
 import { type DatabaseConnection, type DatabaseLocation, type Executor, openDatabase } from '../../db/client.js';
-import { migrate } from '../../db/migrate.js';
+import { migrate, requireMigrated } from '../../db/migrate.js';
 import type { StatementHooks } from '../../db/observe.js';
 import { pingDatabase } from '../../db/queries/platform/health.js';
 import { logsParameters } from '../../db/queries/platform/statement-logging.js';
 import type { Config } from '../../schemas/config.js';
 import { prepareDataDirectory } from './data-directory.js';
+import { definePlugin, type Services } from './plugin.js';
 import { requireKnownSecret } from './secret-check.js';
 import { createStartWait, type StartupWait } from './start-wait.js';
 import { shorten, statementOf } from './traced-operations.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module './plugin.js' {
+  interface Services {
     db: Executor;
     /** Like `db`, for one caller, who can never occupy more than half of the connections. */
     dbOf(origin: { userId: string | null; client: { network: string } }): Executor;
@@ -42,45 +42,72 @@ export function databaseLocation(
  * @param report called every five seconds with the reason for the wait
  * @param prepare is repeated if the database becomes unavailable while it runs
  */
-export async function prepareDatabase(
+async function prepareDatabase<T>(
   { db, engine }: DatabaseConnection,
   timeoutMs: number,
   report: (reason: string) => void,
-  prepare: (pause: StartupWait['pause']) => Promise<void>,
-): Promise<void> {
+  prepare: (pause: StartupWait['pause']) => Promise<T>,
+): Promise<T> {
   const wait = createStartWait(timeoutMs, report);
   const work = () => prepare(wait.pause);
-  await (engine === 'postgres' ? wait.untilAvailable(() => pingDatabase(db), work) : work());
+  return engine === 'postgres' ? wait.untilAvailable(() => pingDatabase(db), work) : work();
 }
 
-/** `app.db`: the database, migrated and with its initial rows. It is closed together with the app. */
-export const databasePlugin = plugin<{ location: DatabaseLocation; bootstrap: (tx: Executor) => Promise<void> }>(
-  async (app, { location, bootstrap }) => {
-    const { config } = app;
-    const connection = await openDatabase(location, statementHooksOf(app));
-    app.addHook('onClose', () => connection.close());
-    const report = (reason: string) => app.log.warn({ reason }, 'waiting for the database');
-    const fill = async (tx: Executor) => {
-      await requireKnownSecret(tx, config);
-      await bootstrap(tx);
-    };
+/** Brings the tables of a database up to date, for a program that does nothing else. */
+export async function migrateDatabase(
+  config: Parameters<typeof databaseLocation>[0] & Pick<Config, 'START_TIMEOUT'>,
+  report: (reason: string) => void,
+): Promise<void> {
+  const connection = await openDatabase(databaseLocation(config));
+  try {
     await prepareDatabase(connection, config.START_TIMEOUT, report, (pause) =>
-      migrate(connection, fill, { shouldMigrate: config.MIGRATE === 'on', pause }),
+      migrate(connection, async () => {}, { pause }),
     );
-    connection.limitWaiting(config.QUERY_TIMEOUT);
-    if (connection.runMaintenance)
-      app.every(10_000, connection.runMaintenance, 'maintenance of the embedded database failed');
-    app.decorate('db', connection.db);
-    app.decorate('dbOf', ({ userId, client }) => connection.dbOf(userId ?? client.network));
-    app.decorate('maintenanceDb', connection.maintenanceDb);
-    app.decorate('databaseConnection', connection);
-    if (connection.engine === 'postgres') app.addHook('onListen', async () => void warnAboutLoggedParameters(app));
-  },
-  { name: 'database', dependencies: ['config', 'scheduler', 'tracing', 'current-request'] },
-);
+  } finally {
+    await connection.close();
+  }
+}
+
+/**
+ * `app.db`: the database, migrated and with its initial rows. It is closed together with the app.
+ * @param bootstrap creates the initial rows. Null: the database must exist and be up to date.
+ */
+export const databasePlugin = definePlugin<{
+  location: DatabaseLocation;
+  bootstrap: ((tx: Executor) => Promise<void>) | null;
+}>('platform/database', async (services, app, { location, bootstrap }) => {
+  const { config, every } = services;
+  const connection = await openDatabase(location, statementHooksOf(services));
+  app.addHook('onClose', () => connection.close());
+  const report = (reason: string) => app.log.warn({ reason }, 'waiting for the database');
+  const prepare = async (pause: StartupWait['pause']) => {
+    if (!bootstrap) return requireMigrated(connection);
+    return migrate(
+      connection,
+      async (tx) => {
+        await requireKnownSecret(tx, config);
+        await bootstrap(tx);
+      },
+      { shouldMigrate: config.MIGRATE === 'on', pause },
+    );
+  };
+  await prepareDatabase(connection, config.START_TIMEOUT, report, prepare);
+  connection.limitWaiting(config.QUERY_TIMEOUT);
+  if (connection.runMaintenance)
+    every(10_000, connection.runMaintenance, 'maintenance of the embedded database failed');
+  if (connection.engine === 'postgres') {
+    app.addHook('onListen', async () => void warnAboutLoggedParameters(connection.db, app.log));
+  }
+  return {
+    db: connection.db,
+    dbOf: ({ userId, client }) => connection.dbOf(userId ?? client.network),
+    maintenanceDb: connection.maintenanceDb,
+    databaseConnection: connection,
+  };
+});
 
 /** The hooks that the configuration requires around each statement. */
-function statementHooksOf({ tracing, currentRequest, config, log }: FastifyInstance): StatementHooks {
+function statementHooksOf({ tracing, currentRequest, config, log }: Services): StatementHooks {
   const { SLOW_QUERY_MS: slow, DATABASE_REQUEST_COMMENTS } = config;
   return {
     ...(tracing && { observe: (text, run) => tracing.observe(statementOf(text), run) }),
@@ -101,7 +128,7 @@ function statementHooksOf({ tracing, currentRequest, config, log }: FastifyInsta
 }
 
 /** Warns the operator if the PostgreSQL log may contain password hashes. */
-async function warnAboutLoggedParameters({ db, log }: FastifyInstance): Promise<void> {
+async function warnAboutLoggedParameters(db: Executor, log: FastifyBaseLogger): Promise<void> {
   // If the database does not respond, other messages report it.
   if (await logsParameters(db).catch(() => false)) {
     log.warn(

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import plugin from 'fastify-plugin';
+import { definePlugin } from './plugin.js';
 
 /** The texts of one language: the content of one file in `locales/`. */
 export interface Locale {
@@ -17,8 +17,8 @@ export interface Locales {
   pick(...wanted: (string | null | undefined)[]): Locale;
 }
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module './plugin.js' {
+  interface Services {
     locales: Locales;
   }
 }
@@ -53,9 +53,4 @@ export function loadLocales(): Locales {
 }
 
 /** `app.locales`: the texts of emails and pages, in all languages. */
-export const localesPlugin = plugin(
-  async (app) => {
-    app.decorate('locales', loadLocales());
-  },
-  { name: 'locales' },
-);
+export const localesPlugin = definePlugin('platform/locales', () => ({ locales: loadLocales() }));

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import plugin from 'fastify-plugin';
 import { Redis } from 'ioredis';
+import { definePlugin } from './plugin.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module './plugin.js' {
+  interface Services {
     /** Null without REDIS_URL. A command without a response fails after a timeout. Commands never wait for a connection. */
     redis: Redis | null;
   }
@@ -19,40 +19,34 @@ const maxPauseMs = 2_000;
 const startTimeoutMs = 1_000;
 
 /** `app.redis`: the client, which reconnects automatically. No feature may require Redis, because it can be unavailable at any time. */
-export const redisPlugin = plugin(
-  async (app) => {
-    const { REDIS_URL } = app.config;
-    if (REDIS_URL === undefined) {
-      app.decorate('redis', null);
-      return;
-    }
-    const redis = new Redis(REDIS_URL, {
-      lazyConnect: true,
-      // RESP2, which every version of Redis supports, and which is sufficient here.
-      protocol: 2,
-      disableClientInfo: true,
-      enableOfflineQueue: false,
-      autoResendUnfulfilledCommands: false,
-      maxRetriesPerRequest: 0,
-      commandTimeout,
-      connectTimeout,
-      socketTimeout,
-      retryStrategy: (times) => Math.min(100 * times, maxPauseMs),
-    });
-    let isLost = false;
-    // Emitted for every attempt, but logged only once. The URL contains a password, but the error message does not.
-    redis.on('error', (error: Error) => {
-      if (!isLost)
-        app.log.warn({ reason: error.message }, 'Redis is unavailable: each instance counts requests separately');
-      isLost = true;
-    });
-    redis.on('ready', () => {
-      if (isLost) app.log.info('Redis is available again');
-      isLost = false;
-    });
-    app.decorate('redis', redis);
-    app.addHook('onClose', async () => redis.disconnect());
-    await Promise.race([redis.connect().catch(() => {}), sleep(startTimeoutMs)]);
-  },
-  { name: 'redis', dependencies: ['config'] },
-);
+export const redisPlugin = definePlugin('platform/redis', async ({ config }, app) => {
+  const { REDIS_URL } = config;
+  if (REDIS_URL === undefined) return { redis: null };
+  const redis = new Redis(REDIS_URL, {
+    lazyConnect: true,
+    // RESP2, which every version of Redis supports, and which is sufficient here.
+    protocol: 2,
+    disableClientInfo: true,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout,
+    connectTimeout,
+    socketTimeout,
+    retryStrategy: (times) => Math.min(100 * times, maxPauseMs),
+  });
+  let isLost = false;
+  // Emitted for every attempt, but logged only once. The URL contains a password, but the error message does not.
+  redis.on('error', (error: Error) => {
+    if (!isLost)
+      app.log.warn({ reason: error.message }, 'Redis is unavailable: each instance counts requests separately');
+    isLost = true;
+  });
+  redis.on('ready', () => {
+    if (isLost) app.log.info('Redis is available again');
+    isLost = false;
+  });
+  app.addHook('onClose', async () => redis.disconnect());
+  await Promise.race([redis.connect().catch(() => {}), sleep(startTimeoutMs)]);
+  return { redis };
+});

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import plugin from 'fastify-plugin';
+import { definePlugin, type Services } from './plugin.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module './plugin.js' {
+  interface Services {
     /**
      * Repeats `work` from the time the service starts listening until it is closed. Runs never overlap.
      * @param interval from the end of one run to the start of the next, in milliseconds
@@ -18,42 +18,40 @@ export const hour = 3_600_000;
 const maxWait = 3_000;
 
 /** `app.every`: tasks that no request depends on, such as deleting expired rows. */
-export const schedulerPlugin = plugin(
-  async (app) => {
-    let waited: Promise<void> | undefined;
+export const schedulerPlugin = definePlugin('platform/scheduler', (_services, app) => {
+  let waited: Promise<void> | undefined;
 
-    app.decorate('every', (interval, work, failure, level = 'warn') => {
-      let timer: NodeJS.Timeout | undefined;
-      let current: Promise<void> | undefined;
-      let isFailing = false;
-      let isStopped = false;
+  const every: Services['every'] = (interval, work, failure, level = 'warn') => {
+    let timer: NodeJS.Timeout | undefined;
+    let current: Promise<void> | undefined;
+    let isFailing = false;
+    let isStopped = false;
 
-      const run = async () => {
-        try {
-          await work();
-          isFailing = false;
-        } catch (error) {
-          if (!isFailing) app.log[level](error, failure);
-          isFailing = true;
-        }
-        schedule();
-      };
-      const schedule = () => {
-        if (isStopped) return;
-        timer = setTimeout(() => {
-          current = run();
-        }, interval).unref();
-      };
+    const run = async () => {
+      try {
+        await work();
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing) app.log[level](error, failure);
+        isFailing = true;
+      }
+      schedule();
+    };
+    const schedule = () => {
+      if (isStopped) return;
+      timer = setTimeout(() => {
+        current = run();
+      }, interval).unref();
+    };
 
-      app.addHook('onListen', async () => schedule());
-      // `onClose` hooks run in reverse order, so the dependencies of the work, which were registered earlier, are still open.
-      app.addHook('onClose', async () => {
-        isStopped = true;
-        clearTimeout(timer);
-        waited ??= sleep(maxWait, undefined, { ref: false });
-        await Promise.race([current, waited]);
-      });
+    app.addHook('onListen', async () => schedule());
+    // `onClose` hooks run in reverse order, so the dependencies of the work, which were registered earlier, are still open.
+    app.addHook('onClose', async () => {
+      isStopped = true;
+      clearTimeout(timer);
+      waited ??= sleep(maxWait, undefined, { ref: false });
+      await Promise.race([current, waited]);
     });
-  },
-  { name: 'scheduler' },
-);
+  };
+  return { every };
+});

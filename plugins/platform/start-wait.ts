@@ -23,7 +23,7 @@ export interface StartupWait {
    * Repeats `ping` and then `work` for as long as either of them fails because the database is unavailable.
    * @param work can be repeated; the database may fail while it runs
    */
-  untilAvailable(ping: () => Promise<unknown>, work: () => Promise<void>): Promise<void>;
+  untilAvailable<T>(ping: () => Promise<unknown>, work: () => Promise<T>): Promise<T>;
 }
 
 const pauseMs = 200;

@@ -26,13 +26,9 @@ import { reasonOfStatus } from '../../schemas/activity.js';
 import { invalidCredentials } from '../../schemas/errors.js';
 import { asciiDomain, openRoles, type ProviderConfig } from '../../schemas/provider-config.js';
 import type { SessionMode } from '../../schemas/sessions.js';
-import type { Activity } from '../activity/service.js';
 import type { Client } from '../http/caller.js';
-import type { Clock } from '../platform/clock.js';
-import type { SecondFactor } from '../second-factor/service.js';
-import type { Sessions } from '../sessions/index.js';
+import type { Services } from '../platform/plugin.js';
 import type { IssuedSession, LoginChanges } from '../sessions/issuing.js';
-import type { SignInMethods } from '../sign-in-methods/index.js';
 import { endUnclaimedUsers } from '../users/end-unclaimed-users.js';
 import type { PendingLogin, PendingProfile } from './attempts.js';
 import { misconfigured, refused, type Warn } from './failures.js';
@@ -60,22 +56,16 @@ export interface Accounts {
   link(profile: Profile, to: { user: string; session: string }, client: Client): Promise<void>;
 }
 
-interface Dependencies {
-  db: Executor;
-  clock: Clock;
-  sessions: Pick<Sessions, 'begin'>;
-  secondFactor: SecondFactor;
-  activity: Pick<Activity, 'record'>;
-  acceptsPasskeys: boolean;
-  signInMethods: Pick<SignInMethods, 'isManaged' | 'allowsIdentity'>;
-}
-
 /** Maximum size in bytes of a profile that fits into a cookie when encrypted. The second factor step drops a larger one. */
 const maxKept = 2_000;
 
 /** The users of one provider. They are looked up by their identifier at the provider, never by their address. */
-export function createAccounts(provider: ProviderConfig, deps: Dependencies): Accounts {
-  const { db, clock, sessions, secondFactor, activity, acceptsPasskeys, signInMethods } = deps;
+export function createAccounts(
+  { config, db, clock, sessions, secondFactor, activity, signInMethods }: Services,
+  provider: ProviderConfig,
+): Accounts {
+  const { AUTH_PASSKEYS: acceptsPasskeys } = config;
+
   const mappedRoles = new Set(provider.ROLE_MAPPING.map(([, role]) => role));
 
   /** The first mapping for a group of the user. */

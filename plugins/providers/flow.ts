@@ -1,15 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Executor } from '../../db/client.js';
 import { spendState } from '../../db/queries/providers/spent-states.js';
 import { ApiError, routeNotFound, unavailable } from '../../schemas/errors.js';
 import type { SessionMode, SessionTokens } from '../../schemas/sessions.js';
 import type { Principal } from '../http/caller.js';
 import { requireSession } from '../http/credential.js';
 import { toApiError } from '../http/errors.js';
-import { basePathOf } from '../platform/urls.js';
+import { createSecretBox } from '../platform/encryption.js';
+import { keysFor } from '../platform/key-derivation.js';
+import type { Services } from '../platform/plugin.js';
 import type { Accounts, LoginOutcome } from './accounts.js';
-import { type Attempt, type Attempts, attemptTimeoutMs, challengeOf, type LoginRouteGroup } from './attempts.js';
+import {
+  type Attempt,
+  type Attempts,
+  attemptTimeoutMs,
+  challengeOf,
+  createAttempts,
+  type LoginRouteGroup,
+} from './attempts.js';
 import { misconfigured, quoted, refused, type Warn } from './failures.js';
 import type { Provider } from './provider.js';
 import { redirectWithReason, requireRedirect } from './redirects.js';
@@ -52,16 +60,6 @@ export interface ProviderFlow {
   complete(request: FastifyRequest, reply: FastifyReply, otp: string, mode?: SessionMode): Promise<SessionTokens>;
 }
 
-interface Dependencies {
-  db: Executor;
-  publicUrl: string;
-  attempts: Attempts;
-  /** By key. */
-  providers: ReadonlyMap<string, { provider: Provider; accounts: Accounts }>;
-  cookieNames: { state: string; verifier: string; pending: string };
-  cookie: { path: string; secure: boolean; httpOnly: true; sameSite: 'lax'; maxAge: number };
-}
-
 type NewAttempt = Omit<Parameters<Attempts['begin']>[1], 'challenge'>;
 
 /** What the provider sends back with the browser. */
@@ -75,9 +73,20 @@ interface Returned {
   user?: unknown;
 }
 
-export function createProviderFlow(deps: Dependencies): ProviderFlow {
-  const { db, publicUrl, attempts, providers, cookieNames, cookie } = deps;
-  const home = `${basePathOf(publicUrl)}/`;
+/** @param providers by key */
+export function createProviderFlow(
+  { config, basePath, db, clock, ownCookies }: Services,
+  providers: ReadonlyMap<string, { provider: Provider; accounts: Accounts }>,
+): ProviderFlow {
+  const { PUBLIC_URL: publicUrl } = config;
+  const home = `${basePath}/`;
+  const attempts = createAttempts({ box: createSecretBox(keysFor(config, 'provider-login')), clock });
+  const secure = publicUrl.startsWith('https:');
+  // Browsers prevent every other host, including subdomains, from setting a cookie with this name.
+  const nameOf = (what: string) => `${secure ? '__Host-' : ''}gatehouse_provider_${what}`;
+  const cookieNames = { state: nameOf('state'), verifier: nameOf('verifier'), pending: nameOf('pending') };
+  for (const name of Object.values(cookieNames)) ownCookies.add(name);
+  const cookie = { path: '/', secure, httpOnly: true, sameSite: 'lax', maxAge: cookieLifetime } as const;
 
   const entryOf = (request: FastifyRequest) => {
     // Linking and unlinking share one path, whose parameter has a single name in OpenAPI: `id`, because unlinking accepts an id.
@@ -271,9 +280,8 @@ function redirectAfterFailure(
 ): string {
   logFailure(request, provider, thrown);
   if (redirect === null) throw thrown;
-  const { code, outage } = toApiError(thrown);
-  if (outage) request.server.outages.note(request, outage, thrown);
-  return redirectWithReason(redirect, code);
+  request.recordOutage(thrown);
+  return redirectWithReason(redirect, toApiError(thrown).code);
 }
 
 /** Errors at the authorization endpoint that are the fault of the configuration, not of the user. */

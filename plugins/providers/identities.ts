@@ -1,4 +1,3 @@
-import type { Executor } from '../../db/client.js';
 import {
   deleteIdentity,
   type IdentityRecord,
@@ -10,11 +9,9 @@ import { deleteSessionsOf } from '../../db/queries/sessions/sessions.js';
 import { countPasskeys } from '../../db/queries/webauthn/passkeys.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Activity } from '../activity/service.js';
 import type { Principal } from '../http/caller.js';
 import { sessionIdOf } from '../http/credential.js';
-import type { SignInMethods } from '../sign-in-methods/index.js';
-import type { StepUp } from '../step-up/service.js';
+import type { Services } from '../platform/plugin.js';
 
 export interface Identities {
   /** The caller's accounts at providers, the primary one first. */
@@ -28,13 +25,7 @@ export interface Identities {
   unlink(caller: Principal, id: string): Promise<void>;
 }
 
-export function createIdentities(deps: {
-  db: Executor;
-  signInMethods: SignInMethods;
-  stepUp: Pick<StepUp, 'requireStillProved'>;
-  activity: Pick<Activity, 'record'>;
-}): Identities {
-  const { db, signInMethods, stepUp, activity } = deps;
+export function createIdentities({ db, signInMethods, stepUp, activity }: Services): Identities {
   return {
     list: (caller) => listIdentities(db, caller.userId),
 

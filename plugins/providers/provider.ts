@@ -1,9 +1,8 @@
 import type { JWTPayload } from 'jose';
 import { isObject } from '../../schemas/common.js';
 import type { ProviderConfig } from '../../schemas/provider-config.js';
-import type { Clock } from '../platform/clock.js';
 import { anyAddress, createHttpClient } from '../platform/http-client.js';
-import type { Observe } from '../platform/traced-operations.js';
+import type { Services } from '../platform/plugin.js';
 import { challengeOf, nonceOf } from './attempts.js';
 import { createEndpoints, type Endpoints } from './endpoints.js';
 import { providerDown, quoted, refused, type Warn } from './failures.js';
@@ -40,20 +39,14 @@ export interface Provider {
   profile(returned: Returned, secrets: LoginSecrets, warn: Warn): Promise<Profile>;
 }
 
-interface Options {
-  callbackUri: string;
-  /** Milliseconds. */
-  timeout: number;
-  observe: Observe;
-}
-
-export function createProvider(config: ProviderConfig, clock: Clock, options: Options): Provider {
+export function createProvider({ config: service, clock, observe }: Services, config: ProviderConfig): Provider {
   const { key } = config;
-  const { timeout, observe } = options;
+  const { AUTH_PROVIDER_TIMEOUT: timeout } = service;
+  const callbackUri = `${service.PUBLIC_URL}/auth/login/${key}/callback`;
   const fetchFrom = createHttpClient({ allows: anyAddress, timeout, maxBytes: maxResponseBytes, observe });
   const endpointsOf = createEndpoints(config, fetchFrom, clock);
   const idTokens = createIdTokens({ config, fetchFrom, clock });
-  const client = createOAuthClient({ config, ...options });
+  const client = createOAuthClient({ config, callbackUri, timeout, observe });
 
   const asProfile = (url: string, value: unknown): Record<string, unknown> => {
     if (!isObject(value)) throw providerDown(key, `${url} did not return an object.`);

@@ -1,65 +1,21 @@
-import rateLimit, { type FastifyRateLimitStoreCtor } from '@fastify/rate-limit';
-import type { FastifyRequest } from 'fastify';
-import plugin from 'fastify-plugin';
 import type { Config } from '../../schemas/config.js';
-import { networkOf } from '../http/caller.js';
-import { addRouteHook } from '../http/route-hooks.js';
+import { definePlugin } from '../platform/plugin.js';
 import { type Counters, createCounters, createMemoryCounters, createSharedCounters } from './counters.js';
-import { requestsExceeded } from './requests-exceeded.js';
-import { createRateLimits, type RateClass, type RateLimits, type Rules } from './service.js';
+import { createRateLimits, type RateLimits, type Rules } from './service.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module '../platform/plugin.js' {
+  interface Services {
     rateLimits: RateLimits;
-    /** Counts a request against the limit of its address. @throws {ApiError} REQUESTS_EXCEEDED */
-    enforceRequestLimit(request: FastifyRequest): Promise<void>;
-  }
-  interface FastifyContextConfig {
-    /** The route has its own limit, for each user if it requires one, otherwise for each address. Valid requests count toward it. */
-    rateClass?: RateClass;
+    /** Counts what the limits are about, for all instances if they share Redis. */
+    counters: Counters;
   }
 }
 
-/** `app.rateLimits`. Also counts every request against the limit of its address, before any other processing. */
-export const rateLimitsPlugin = plugin(
-  async (app) => {
-    const { config, clock, redis, observe } = app;
-    const count = createCounters(redis && createSharedCounters(redis, observe), createMemoryCounters(clock));
-    app.decorate('rateLimits', createRateLimits({ count, clock, rules: rulesOf(config) }));
-
-    await app.register(rateLimit, {
-      // Not with hooks of routes: unknown routes have none, and for other routes, the credential would be looked up first.
-      global: false,
-      max: config.RATE_LIMITER_POINTS,
-      timeWindow: config.RATE_LIMITER_DURATION * 1_000,
-      // Not `request.client`, because a request with a malformed URL is counted too, and no hook has run for it.
-      keyGenerator: networkOf,
-      store: storeOver(count),
-    });
-    const limit = app.createRateLimit();
-    app.decorate('enforceRequestLimit', async (request) => {
-      if (!config.RATE_LIMITER_ENABLED) return;
-      const counted = await limit(request);
-      if (!counted.isAllowed && counted.isExceeded) throw requestsExceeded(counted.max, counted.ttl, clock());
-    });
-    app.addHook('onRoute', (route) => {
-      const { rateClass } = route.config ?? {};
-      if (!rateClass) return;
-      const requireWithin = async (request: FastifyRequest) => {
-        const isPerUser = route.config?.access === 'authenticated';
-        return app.rateLimits.enforceRateLimit(
-          rateClass,
-          isPerUser ? request.currentUser.userId : request.client.network,
-        );
-      };
-      addRouteHook(route, 'preHandler', requireWithin);
-    });
-    app.addHook('onRequest', async (request) => {
-      if (!isProbe(request)) await app.enforceRequestLimit(request);
-    });
-  },
-  { name: 'rate-limits', dependencies: ['config', 'clock', 'client', 'redis', 'tracing'] },
-);
+/** `app.rateLimits` */
+export const rateLimitsPlugin = definePlugin('rate-limits', ({ config, clock, redis, observe }) => {
+  const counters = createCounters(redis && createSharedCounters(redis, observe), createMemoryCounters(clock));
+  return { counters, rateLimits: createRateLimits({ count: counters, clock, rules: rulesOf(config) }) };
+});
 
 const minute = 60_000;
 
@@ -83,26 +39,3 @@ const rulesOf = (config: Config): Rules => ({
   alerts: { points: 1, window: 60 * minute },
   recordedRefusals: config.RATE_LIMITER_ENABLED ? { points: 300, window: 15 * minute } : null,
 });
-
-const uncounted = new Set(['/server/ping', '/server/health', '/.well-known/jwks.json']);
-
-/**
- * Whether this is a request from a load balancer, or from a service that verifies tokens. These need a response even if all requests
- * seem to come from one address. They cost no more than a refusal, unless they have a credential, which must be looked up.
- */
-function isProbe({ method, url, headers }: FastifyRequest): boolean {
-  const isRead = method === 'GET' || method === 'HEAD';
-  const isPlain = headers.authorization === undefined && headers.cookie === undefined;
-  return isRead && isPlain && uncounted.has(url);
-}
-
-/** Adapts the counters to the store interface of the library. */
-const storeOver = (count: Counters): FastifyRateLimitStoreCtor =>
-  class Store {
-    incr(key: string, done: (error: Error | null, result?: { current: number; ttl: number }) => void, window: number) {
-      count('requests', key, window).then((result) => done(null, result), done);
-    }
-    child() {
-      return this;
-    }
-  };

@@ -18,19 +18,13 @@ import {
 import { deleteUsersWithoutRegistrations } from '../../db/queries/registration/unclaimed-users.js';
 import { readSettings } from '../../db/queries/settings/settings.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Activity } from '../activity/service.js';
 import type { Client } from '../http/caller.js';
 import { invalidPayload } from '../items/payload.js';
-import type { Mail } from '../mail/index.js';
 import { isApplicable, scopeOf, stateOfRegistration } from '../mail/recipients.js';
-import type { Lockouts } from '../passwords/checks/lockouts.js';
-import type { Passwords } from '../passwords/hashing/service.js';
-import type { PasswordRules } from '../passwords/rules/service.js';
-import type { Clock } from '../platform/clock.js';
+import type { Services } from '../platform/plugin.js';
 import { padResponseTime } from '../platform/response-time-padding.js';
 import { requireAllowedUrl } from '../platform/urls.js';
-import type { RateLimits } from '../rate-limits/service.js';
-import type { LinkClaims, LinkTokens } from '../tokens/link-tokens.js';
+import type { LinkClaims } from '../tokens/link-tokens.js';
 
 export interface NewRegistration {
   email: string;
@@ -87,25 +81,22 @@ const maxPending = 100;
 const voidLink = (claims: LinkClaims) =>
   invalidPayload('This link has already been used or is no longer valid').concerning(claims.id);
 
-export function createRegistration(deps: {
-  db: Executor;
-  clock: Clock;
-  mail: Pick<Mail, 'enqueue'>;
-  linkTokens: LinkTokens;
-  passwords: Passwords;
-  passwordRules: Pick<PasswordRules, 'check'>;
-  lockouts: Pick<Lockouts, 'clearAttempts'>;
-  rateLimits: Pick<RateLimits, 'mayRequestMail'>;
-  activity: Activity;
-  allowList: readonly string[];
-  /** Milliseconds. */
-  linkLifetime: number;
-  /** Milliseconds. */
-  answerAfter: number;
-  onRefusal(reason: string): void;
-}): Registration {
-  const { db, clock, mail, linkTokens, passwords, passwordRules, lockouts, rateLimits, activity } = deps;
-  const { allowList, linkLifetime, answerAfter, onRefusal } = deps;
+export function createRegistration({
+  config,
+  db,
+  clock,
+  mail,
+  linkTokens,
+  passwords,
+  passwordRules,
+  lockouts,
+  rateLimits,
+  activity,
+  log,
+}: Services): Registration {
+  const { USER_REGISTER_URL_ALLOW_LIST: allowList } = config;
+  const { EMAIL_VERIFICATION_TOKEN_TTL: linkLifetime, REGISTRATION_ANSWER_TIME: answerAfter } = config;
+  const onRefusal = (reason: string) => log.info({ reason }, 'a registration had no effect');
 
   const isPasswordAcceptable = async (
     { password, email, firstName, lastName }: NewRegistration,

@@ -1,10 +1,10 @@
-import plugin from 'fastify-plugin';
 import { createSecretBox, type SecretBox } from '../platform/encryption.js';
 import { keysFor } from '../platform/key-derivation.js';
+import { definePlugin } from '../platform/plugin.js';
 import { createSecondFactor, type SecondFactor } from './service.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module '../platform/plugin.js' {
+  interface Services {
     secondFactor: SecondFactor;
     tfaSecrets: SecretBox;
   }
@@ -14,12 +14,7 @@ declare module 'fastify' {
  * `app.secondFactor`: verifies the second factor, for every login method. `app.tfaSecrets`: encrypts the secrets that users share
  * with their authenticator apps.
  */
-export const secondFactorPlugin = plugin(
-  async (app) => {
-    const { config, db, clock, activity } = app;
-    const box = createSecretBox(keysFor(config, 'tfa-secret'));
-    app.decorate('tfaSecrets', box);
-    app.decorate('secondFactor', createSecondFactor({ db, box, clock, activity }));
-  },
-  { name: 'second-factor', dependencies: ['config', 'clock', 'database', 'activity'] },
-);
+export const secondFactorPlugin = definePlugin('second-factor', (services) => {
+  const tfaSecrets = createSecretBox(keysFor(services.config, 'tfa-secret'));
+  return { tfaSecrets, secondFactor: createSecondFactor(services, tfaSecrets) };
+});

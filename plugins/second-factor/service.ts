@@ -10,10 +10,10 @@ import {
   useStep,
 } from '../../db/queries/second-factor/two-factor.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Activity, ActivityEvent } from '../activity/service.js';
+import type { ActivityEvent } from '../activity/service.js';
 import type { Client, Origin } from '../http/caller.js';
-import type { Clock } from '../platform/clock.js';
 import type { SecretBox } from '../platform/encryption.js';
+import type { Services } from '../platform/plugin.js';
 import { requestsExceeded } from '../rate-limits/requests-exceeded.js';
 import { hashRecoveryCode } from './recovery-codes.js';
 import { matchStep, stepAt, stepLength } from './totp.js';
@@ -70,14 +70,7 @@ const second = 1_000;
 /** Each further failure locks the account for longer, up to a maximum. When a lock ends, the correct code is accepted again. */
 export const attemptRules: AttemptRules = { limit: 5, firstLockMs: 30 * second, maxLockMs: 900 * second };
 
-export function createSecondFactor(deps: {
-  db: Executor;
-  box: SecretBox;
-  clock: Clock;
-  activity: Pick<Activity, 'record'>;
-}): SecondFactor {
-  const { db, box, clock, activity } = deps;
-
+export function createSecondFactor({ db, clock, activity }: Services, box: SecretBox): SecondFactor {
   /** Counts the attempt before the code is checked, and commits it immediately. It counts even if a later step fails. */
   const reserve = async (userId: string): Promise<{ locks: boolean }> => {
     const now = clock();

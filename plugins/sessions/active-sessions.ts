@@ -1,4 +1,3 @@
-import type { Executor } from '../../db/client.js';
 import {
   type ActiveSessionRecord,
   deleteSessionOf,
@@ -9,10 +8,9 @@ import { userExists } from '../../db/queries/users/users.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Session } from '../../schemas/sessions.js';
-import type { Activity } from '../activity/service.js';
 import { deviceOf, type Principal } from '../http/caller.js';
 import { sessionIdOf } from '../http/credential.js';
-import type { Clock } from '../platform/clock.js';
+import type { Services } from '../platform/plugin.js';
 
 /** Lists and ends active sessions. In every mode, an ended session is rejected from the next request on. */
 export interface ActiveSessions {
@@ -37,13 +35,7 @@ export interface ActiveSessions {
 /** SESSIONS_PER_USER can allow more sessions, but no one needs a longer list. Ending all sessions also ends those not listed. */
 export const maxListed = 1000;
 
-export function createActiveSessions(deps: {
-  db: Executor;
-  clock: Clock;
-  activity: Pick<Activity, 'record'>;
-}): ActiveSessions {
-  const { db, clock, activity } = deps;
-
+export function createActiveSessions({ db, clock, activity }: Services): ActiveSessions {
   const list = async (userId: string, current: string | null): Promise<Session[]> => {
     const found = await listActiveSessions(db, userId, clock(), maxListed);
     return found.map((session) => toSession(session, current));

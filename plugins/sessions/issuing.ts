@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../db/client.js';
 import type { PrincipalRecord } from '../../db/queries/access/principals.js';
 import { type CheckedUser, recordLogin } from '../../db/queries/sessions/logins.js';
+import type { Config } from '../../schemas/config.js';
 import type { SessionMode } from '../../schemas/sessions.js';
-import type { Activity } from '../activity/service.js';
 import { type Client, deviceKeyOf, rightsOf } from '../http/caller.js';
-import type { Clock } from '../platform/clock.js';
-import type { AccessTokens } from '../tokens/access-tokens.js';
-import { hashToken, type RefreshTokens } from '../tokens/refresh-tokens.js';
+import type { Services } from '../platform/plugin.js';
+import { hashToken } from '../tokens/refresh-tokens.js';
 
 /** The tokens of a new or refreshed session. In `session` mode, there is no refresh token. */
 export interface IssuedSession {
@@ -70,31 +69,20 @@ export interface SessionIssuer {
   ): IssuedSession;
 }
 
-export interface IssuingDependencies {
-  accessTokens: AccessTokens;
-  refreshTokens: RefreshTokens;
-  clock: Clock;
-  activity: Pick<Activity, 'record' | 'recordWith'>;
-  /** All in milliseconds. */
-  lifetimes: {
-    accessToken: number;
-    refreshToken: number;
-    sessionCookie: number;
-    /** Maximum lifetime of a session, however often it is refreshed; null means unlimited. */
-    session: number | null;
-    gracePeriod: number;
-  };
-  sessionsPerUser: number;
-}
+/** How long things last, in milliseconds. */
+export const lifetimesOf = (config: Config) => ({
+  accessToken: config.ACCESS_TOKEN_TTL,
+  refreshToken: config.REFRESH_TOKEN_TTL,
+  sessionCookie: config.SESSION_COOKIE_TTL,
+  /** Maximum lifetime of a session, however often it is refreshed; null means unlimited. */
+  session: config.SESSION_MAX_AGE || null,
+  gracePeriod: config.SESSION_REFRESH_GRACE_PERIOD,
+});
 
-export function createIssuing({
-  accessTokens,
-  refreshTokens,
-  clock,
-  activity,
-  lifetimes,
-  sessionsPerUser,
-}: IssuingDependencies): SessionIssuer {
+export function createIssuing({ config, accessTokens, refreshTokens, clock, activity }: Services): SessionIssuer {
+  const lifetimes = lifetimesOf(config);
+  const { SESSIONS_PER_USER: sessionsPerUser } = config;
+
   const after = (ms: number) => new Date(clock().getTime() + ms);
   const lifetimeOf = (mode: SessionMode) => (mode === 'session' ? lifetimes.sessionCookie : lifetimes.refreshToken);
   const maxAge = lifetimes.session ?? Number.POSITIVE_INFINITY;

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
-import plugin from 'fastify-plugin';
 import { knownBrowserCookie } from '../http/caller.js';
 import { networksAreKnownFor } from '../passwords/checks/lockouts.js';
+import { definePlugin } from '../platform/plugin.js';
 import { createBrowserCookie } from '../tokens/browser-cookie.js';
 
 declare module 'fastify' {
@@ -12,12 +12,9 @@ declare module 'fastify' {
 }
 
 /** The cookie gives no access. It only has an effect on limits, and only a browser of the user has a valid one. */
-export const knownBrowserPlugin = plugin(
-  async (app) => {
-    const cookie = createBrowserCookie(knownBrowserCookie, app.config.PUBLIC_URL, networksAreKnownFor);
-    app.decorateReply('rememberBrowser', function (this: FastifyReply, userId) {
-      cookie.set(this, app.knownBrowsers.add(this.request.client.browser, userId));
-    });
-  },
-  { name: 'known-browser', dependencies: ['config', 'cookie', 'client', 'tokens'] },
-);
+export const knownBrowserPlugin = definePlugin('sessions/known-browser', ({ config, knownBrowsers }, app) => {
+  const cookie = createBrowserCookie(knownBrowserCookie, config.PUBLIC_URL, networksAreKnownFor);
+  app.decorateReply('rememberBrowser', function (this: FastifyReply, userId) {
+    cookie.set(this, knownBrowsers.add(this.request.client.browser, userId));
+  });
+});

@@ -1,4 +1,3 @@
-import plugin from 'fastify-plugin';
 import {
   type SessionUse,
   type Use,
@@ -8,6 +7,7 @@ import {
 import type { Principal } from '../http/caller.js';
 import { sessionOf } from '../http/credential.js';
 import { createBatchWriter } from '../platform/batch-writer.js';
+import { definePlugin } from '../platform/plugin.js';
 
 export interface LastAccess {
   /**
@@ -19,8 +19,8 @@ export interface LastAccess {
   recordRequest(principal: Principal): void;
 }
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module '../platform/plugin.js' {
+  interface Services {
     lastAccess: LastAccess;
   }
 }
@@ -39,37 +39,33 @@ const laterOf = <Entry extends Use>(one: Entry, other: Entry): Entry => {
  * `app.lastAccess`: updates, in the background, the `last_access` of users and the time of last use of their sessions, with the IP
  * address and user agent.
  */
-export const lastAccessPlugin = plugin(
-  async (app) => {
-    const { db, clock } = app;
-    const how = {
-      merge: laterOf,
-      pause,
-      onFailure: (error: unknown) => app.log.warn(error, 'the times of last use could not be written'),
-    };
-    const users = createBatchWriter<Use>({ ...how, write: (uses) => writeUsesOfUsers(db, uses) });
-    const sessions = createBatchWriter<SessionUse>({ ...how, write: (uses) => writeUsesOfSessions(db, uses) });
+export const lastAccessPlugin = definePlugin('sessions/last-access', ({ db, clock }, app) => {
+  const how = {
+    merge: laterOf,
+    pause,
+    onFailure: (error: unknown) => app.log.warn(error, 'the times of last use could not be written'),
+  };
+  const users = createBatchWriter<Use>({ ...how, write: (uses) => writeUsesOfUsers(db, uses) });
+  const sessions = createBatchWriter<SessionUse>({ ...how, write: (uses) => writeUsesOfSessions(db, uses) });
 
-    const touch = (userId: string, interval: number) => {
-      const now = clock();
-      users.add(userId, { now, before: new Date(now.getTime() - interval) });
-    };
-    const recordRequest = (caller: Principal) => {
-      const { userId, lastAccess, client } = caller;
-      const session = sessionOf(caller);
-      const now = clock();
-      const aMinuteAgo = now.getTime() - minute;
-      if (lastAccess === null || lastAccess <= aMinuteAgo) touch(userId, minute);
-      if (session && session.lastUsed < aMinuteAgo) {
-        const { ip, userAgent } = client;
-        sessions.add(session.id, { now, before: new Date(aMinuteAgo), ip, userAgent });
-      }
-    };
-    app.decorate('lastAccess', { touch, recordRequest });
-    // `onClose` hooks run in reverse order, so the database, which was registered earlier, is still open.
-    app.addHook('onClose', async () => {
-      await Promise.all([users.stop(), sessions.stop()]);
-    });
-  },
-  { name: 'last-access', dependencies: ['database', 'clock'] },
-);
+  const touch = (userId: string, interval: number) => {
+    const now = clock();
+    users.add(userId, { now, before: new Date(now.getTime() - interval) });
+  };
+  const recordRequest = (caller: Principal) => {
+    const { userId, lastAccess, client } = caller;
+    const session = sessionOf(caller);
+    const now = clock();
+    const aMinuteAgo = now.getTime() - minute;
+    if (lastAccess === null || lastAccess <= aMinuteAgo) touch(userId, minute);
+    if (session && session.lastUsed < aMinuteAgo) {
+      const { ip, userAgent } = client;
+      sessions.add(session.id, { now, before: new Date(aMinuteAgo), ip, userAgent });
+    }
+  };
+  // `onClose` hooks run in reverse order, so the database, which was registered earlier, is still open.
+  app.addHook('onClose', async () => {
+    await Promise.all([users.stop(), sessions.stop()]);
+  });
+  return { lastAccess: { touch, recordRequest } };
+});

@@ -5,9 +5,7 @@ import { type FailureReason, reasonOfStatus } from '../../schemas/activity.js';
 import { ApiError, invalidCredentials } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import type { Client } from '../http/caller.js';
-import type { PasswordChecks } from '../passwords/checks/service.js';
-import type { Passwords } from '../passwords/hashing/service.js';
-import type { SecondFactor } from '../second-factor/service.js';
+import type { Services } from '../platform/plugin.js';
 import { addressToSignIn } from './address-to-sign-in.js';
 import type { IssuedSession, SessionIssuer } from './issuing.js';
 
@@ -25,15 +23,10 @@ export interface LoginInput {
  */
 export type LogIn = (login: LoginInput, client: Client) => Promise<IssuedSession>;
 
-export function createLogin(deps: {
-  db: Executor;
-  passwords: Pick<Passwords, 'hash' | 'isOutdated' | 'requireRoom'>;
-  passwordChecks: Pick<PasswordChecks, 'attempt'>;
-  secondFactor: Pick<SecondFactor, 'require' | 'use'>;
-  begin: SessionIssuer['begin'];
-}): LogIn {
-  const { db, passwords, passwordChecks, secondFactor, begin } = deps;
-
+export function createLogin(
+  { db, passwords, passwordChecks, secondFactor }: Services,
+  begin: SessionIssuer['begin'],
+): LogIn {
   /** @returns undefined if the user was changed while the password was being checked */
   const attemptLogin = (
     { email, password, otp, mode }: LoginInput,

@@ -1,14 +1,11 @@
-import type { Executor } from '../../db/client.js';
 import { transact } from '../../db/statements.js';
 import { reasonOfStatus } from '../../schemas/activity.js';
 import { invalidCredentials } from '../../schemas/errors.js';
 import type { PasskeyCredential } from '../../schemas/passkeys.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import type { Client } from '../http/caller.js';
+import type { Services } from '../platform/plugin.js';
 import { padRefusal } from '../platform/response-time-padding.js';
-import type { RateLimits } from '../rate-limits/service.js';
-import type { SecondFactor } from '../second-factor/service.js';
-import type { PasskeyProofs } from '../webauthn/proofs.js';
 import type { IssuedSession, SessionIssuer } from './issuing.js';
 
 export interface PasskeyLogin {
@@ -26,15 +23,10 @@ export interface PasskeyLogin {
  */
 export type LogInWithPasskey = (login: PasskeyLogin, client: Client) => Promise<IssuedSession>;
 
-export function createPasskeyLogin(deps: {
-  db: Executor;
-  passkeyProofs: PasskeyProofs;
-  secondFactor: Pick<SecondFactor, 'require' | 'use'>;
-  rateLimits: Pick<RateLimits, 'countLogin'>;
-  begin: SessionIssuer['begin'];
-}): LogInWithPasskey {
-  const { db, passkeyProofs, secondFactor, rateLimits, begin } = deps;
-
+export function createPasskeyLogin(
+  { db, passkeyProofs, secondFactor, rateLimits }: Services,
+  begin: SessionIssuer['begin'],
+): LogInWithPasskey {
   const logIn: LogInWithPasskey = async ({ credential, otp, mode }, client) => {
     const { holder, proof } = await passkeyProofs.check(credential);
     const isActive = holder?.status === 'active';

@@ -1,4 +1,3 @@
-import type { Executor } from '../../db/client.js';
 import { advanceSession, findRefreshableSession } from '../../db/queries/access/principals.js';
 import { deleteSession } from '../../db/queries/sessions/sessions.js';
 import { ApiError, unavailable } from '../../schemas/errors.js';
@@ -6,10 +5,11 @@ import type { SessionMode } from '../../schemas/sessions.js';
 import type { Client } from '../http/caller.js';
 import { toApiError } from '../http/errors.js';
 import { clockOffset } from '../platform/clock.js';
+import type { Services } from '../platform/plugin.js';
 import { within } from '../platform/within.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 import { type Arrivals, refreshLimits } from './arrivals.js';
-import type { IssuedSession, IssuingDependencies, SessionIssuer } from './issuing.js';
+import { type IssuedSession, lifetimesOf, type SessionIssuer } from './issuing.js';
 import { tokenStatusOf } from './standing.js';
 
 /** What a client presents to continue a session: its refresh token or, in `session` mode, the token in its cookie. */
@@ -32,15 +32,6 @@ export interface SessionRefresh {
   logout(credential: SessionCredential, client: Client): Promise<void>;
 }
 
-interface Dependencies
-  extends Pick<IssuingDependencies, 'accessTokens' | 'refreshTokens' | 'clock' | 'lifetimes' | 'activity'> {
-  db: Executor;
-  issuing: Pick<SessionIssuer, 'next' | 'issue'>;
-  arrivals: Pick<Arrivals, 'effectiveArrival' | 'noteUnavailable'>;
-  onUse(userId: string): void;
-  onReuse(session: { id: string; client: Client }): void;
-}
-
 /** The contents of a token. The hash is null in `session` mode. */
 interface PresentedToken {
   id: string;
@@ -53,9 +44,13 @@ const maxPresented = 4;
 
 const tooLate = () => unavailable('database_timeout');
 
-export function createRefresh(deps: Dependencies): SessionRefresh {
-  const { db, accessTokens, refreshTokens, clock, lifetimes, activity, arrivals } = deps;
-  const { next, issue } = deps.issuing;
+export function createRefresh(
+  { config, db, accessTokens, refreshTokens, clock, activity, lastAccess, log }: Services,
+  { next, issue }: SessionIssuer,
+  arrivals: Arrivals,
+): SessionRefresh {
+  const lifetimes = lifetimesOf(config);
+
   const { timeoutMs } = refreshLimits(lifetimes.gracePeriod);
 
   /** @throws {ApiError} for a session cookie: INVALID_TOKEN, TOKEN_EXPIRED */
@@ -123,7 +118,7 @@ export function createRefresh(deps: Dependencies): SessionRefresh {
     const times = { now: clock(), shift: clockOffset(clock), maxAge: lifetimes.session };
     const outcome = await advanceSession(db, presented, place, times);
     if (outcome.principal) {
-      deps.onUse(outcome.principal.id);
+      lastAccess.touch(outcome.principal.id, 0);
       return issue(mode, outcome.principal, { ...outcome, id, generation }, refreshToken, client);
     }
 
@@ -159,7 +154,7 @@ export function createRefresh(deps: Dependencies): SessionRefresh {
       for (const [id, outcome] of outcomes) {
         if (outcome !== 'reused') continue;
         await end(id, 'refresh_reused', client);
-        deps.onReuse({ id, client });
+        log.warn({ id, client }, 'a replaced refresh token or session cookie was used again: the session was ended');
       }
       const isJustReplaced = [...outcomes.values()].includes('just-replaced');
       const error = new ApiError('INVALID_CREDENTIALS');

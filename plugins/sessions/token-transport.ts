@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import plugin from 'fastify-plugin';
 import { ApiError } from '../../schemas/errors.js';
 import type { SessionMode, SessionTokens } from '../../schemas/sessions.js';
+import { definePlugin } from '../platform/plugin.js';
 import type { IssuedSession } from './issuing.js';
 import type { SessionCredential } from './refresh.js';
 
@@ -30,57 +30,54 @@ declare module 'fastify' {
 }
 
 /** Reads and sends the tokens of a session, in the body or in cookies. */
-export const tokenTransportPlugin = plugin(
-  async (app) => {
-    const { REFRESH_TOKEN_COOKIE_NAME: refreshCookie, SESSION_COOKIE_NAME: sessionCookie } = app.config;
+export const tokenTransportPlugin = definePlugin('sessions/token-transport', ({ config }, app) => {
+  const { REFRESH_TOKEN_COOKIE_NAME: refreshCookie, SESSION_COOKIE_NAME: sessionCookie } = config;
 
-    const cookieOf = { cookie: refreshCookie, session: sessionCookie };
-    const placeOf = (request: FastifyRequest, mode: SessionMode, inBody: string | undefined) => {
-      if (mode === 'json') return { name: 'refresh_token in the body', tokens: inBody ? [inBody] : [] };
-      return { name: `cookie ${cookieOf[mode]}`, tokens: request.cookieValues(cookieOf[mode]) };
-    };
-    const arrivalOf = (reply: FastifyReply) => performance.now() - reply.elapsedTime;
+  const cookieOf = { cookie: refreshCookie, session: sessionCookie };
+  const placeOf = (request: FastifyRequest, mode: SessionMode, inBody: string | undefined) => {
+    if (mode === 'json') return { name: 'refresh_token in the body', tokens: inBody ? [inBody] : [] };
+    return { name: `cookie ${cookieOf[mode]}`, tokens: request.cookieValues(cookieOf[mode]) };
+  };
+  const arrivalOf = (reply: FastifyReply) => performance.now() - reply.elapsedTime;
 
-    app.decorateReply('sessionCredential', function (this: FastifyReply, body): SessionCredential {
-      const mode = body.mode ?? (body.refresh_token ? 'json' : 'cookie');
-      const { name, tokens } = placeOf(this.request, mode, body.refresh_token);
-      if (tokens.length === 0) throw new ApiError('INVALID_PAYLOAD', { reason: `Mode ${mode} requires the ${name}` });
-      return { mode, tokens, arrived: arrivalOf(this) };
-    });
+  app.decorateReply('sessionCredential', function (this: FastifyReply, body): SessionCredential {
+    const mode = body.mode ?? (body.refresh_token ? 'json' : 'cookie');
+    const { name, tokens } = placeOf(this.request, mode, body.refresh_token);
+    if (tokens.length === 0) throw new ApiError('INVALID_PAYLOAD', { reason: `Mode ${mode} requires the ${name}` });
+    return { mode, tokens, arrived: arrivalOf(this) };
+  });
 
-    app.decorateReply('cookieCredential', function (this: FastifyReply, mode) {
-      const tokens = this.request.cookieValues(cookieOf[mode]);
-      return tokens.length === 0 ? undefined : { mode, tokens, arrived: arrivalOf(this) };
-    });
+  app.decorateReply('cookieCredential', function (this: FastifyReply, mode) {
+    const tokens = this.request.cookieValues(cookieOf[mode]);
+    return tokens.length === 0 ? undefined : { mode, tokens, arrived: arrivalOf(this) };
+  });
 
-    app.decorateReply('sendTokens', function (this: FastifyReply, issued: IssuedSession, { isBrowser = false } = {}) {
-      const { mode, accessToken, refreshToken, expires, sessionExpires, signedIn } = issued;
-      // Only browsers send this header. Other clients have no use for a cookie that lasts for months.
-      const keepsCookies = isBrowser || (mode !== 'json' && this.request.headers['sec-fetch-site'] !== undefined);
-      if (signedIn !== undefined && keepsCookies) this.rememberBrowser(signedIn);
-      if (mode === 'session') {
-        this.setSessionCookie(accessToken, sessionExpires);
-        return { expires };
-      }
-      if (mode === 'cookie') {
-        this.setRefreshCookie(refreshToken ?? '', sessionExpires);
-        return { expires, access_token: accessToken };
-      }
-      return { expires, refresh_token: refreshToken ?? '', access_token: accessToken };
-    });
+  app.decorateReply('sendTokens', function (this: FastifyReply, issued: IssuedSession, { isBrowser = false } = {}) {
+    const { mode, accessToken, refreshToken, expires, sessionExpires, signedIn } = issued;
+    // Only browsers send this header. Other clients have no use for a cookie that lasts for months.
+    const keepsCookies = isBrowser || (mode !== 'json' && this.request.headers['sec-fetch-site'] !== undefined);
+    if (signedIn !== undefined && keepsCookies) this.rememberBrowser(signedIn);
+    if (mode === 'session') {
+      this.setSessionCookie(accessToken, sessionExpires);
+      return { expires };
+    }
+    if (mode === 'cookie') {
+      this.setRefreshCookie(refreshToken ?? '', sessionExpires);
+      return { expires, access_token: accessToken };
+    }
+    return { expires, refresh_token: refreshToken ?? '', access_token: accessToken };
+  });
 
-    app.decorateReply('clearReceivedCookies', function (this: FastifyReply) {
-      if (this.request.cookies[refreshCookie] !== undefined) this.clearRefreshCookie();
-      if (this.request.cookies[sessionCookie] !== undefined) this.clearSessionCookie();
-    });
+  app.decorateReply('clearReceivedCookies', function (this: FastifyReply) {
+    if (this.request.cookies[refreshCookie] !== undefined) this.clearRefreshCookie();
+    if (this.request.cookies[sessionCookie] !== undefined) this.clearSessionCookie();
+  });
 
-    // A session cookie that cannot be refreshed is useless.
-    app.addHook('onError', async (request, reply, error) => {
-      const { evaluatesSessionCookie } = request.routeOptions.config;
-      const isDead = error instanceof ApiError && error.code === 'INVALID_CREDENTIALS' && !error.keepsCookie;
-      const mode = (request.body as { mode?: SessionMode } | undefined)?.mode;
-      if (evaluatesSessionCookie && isDead && mode === 'session') reply.clearSessionCookie();
-    });
-  },
-  { name: 'token-transport', dependencies: ['config', 'cookie', 'known-browser'] },
-);
+  // A session cookie that cannot be refreshed is useless.
+  app.addHook('onError', async (request, reply, error) => {
+    const { evaluatesSessionCookie } = request.routeOptions.config;
+    const isDead = error instanceof ApiError && error.code === 'INVALID_CREDENTIALS' && !error.keepsCookie;
+    const mode = (request.body as { mode?: SessionMode } | undefined)?.mode;
+    if (evaluatesSessionCookie && isDead && mode === 'session') reply.clearSessionCookie();
+  });
+});

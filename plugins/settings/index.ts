@@ -1,16 +1,11 @@
-import plugin from 'fastify-plugin';
+import { definePlugin } from '../platform/plugin.js';
 import { createSettings, type ProjectSettings } from './service.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module '../platform/plugin.js' {
+  interface Services {
     settings: ProjectSettings;
   }
 }
 
 /** `app.settings`: the settings of the project. */
-export const settingsPlugin = plugin(
-  async (app) => {
-    app.decorate('settings', createSettings({ db: app.db, activity: app.activity, stepUp: app.stepUp }));
-  },
-  { name: 'settings', dependencies: ['database', 'activity', 'step-up'] },
-);
+export const settingsPlugin = definePlugin('settings', (services) => ({ settings: createSettings(services) }));

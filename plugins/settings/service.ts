@@ -9,10 +9,9 @@ import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import { type SettingName, type SettingsInput, settingNames } from '../../schemas/settings.js';
 import { requireSafeSettings } from '../access/public-rights.js';
-import type { Activity } from '../activity/service.js';
 import type { Caller } from '../http/caller.js';
 import { isPolicy } from '../passwords/rules/policy.js';
-import type { StepUp } from '../step-up/service.js';
+import type { Services } from '../platform/plugin.js';
 
 export interface ProjectSettings {
   /** The requested settings, all of which the caller must be allowed to read. @throws {ApiError} FORBIDDEN */
@@ -31,13 +30,7 @@ const delegable = new Set<SettingName>(['project_name', 'project_color', 'projec
 const grantsRights = (input: SettingsInput) =>
   typeof input.public_policy === 'string' || typeof input.public_registration_role === 'string';
 
-export function createSettings(deps: {
-  db: Executor;
-  activity: Pick<Activity, 'record'>;
-  stepUp: Pick<StepUp, 'requireFreshAdministrator'>;
-}): ProjectSettings {
-  const { db, activity, stepUp } = deps;
-
+export function createSettings({ db, activity, stepUp }: Services): ProjectSettings {
   /** The names of the requested settings. @throws {ApiError} FORBIDDEN when the caller may not read one of them */
   const requestedSettings = (caller: Caller, fields: readonly string[] = []): ReadonlySet<string> => {
     const readable = permitted(caller, 'read');

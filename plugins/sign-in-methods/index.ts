@@ -1,6 +1,6 @@
-import plugin from 'fastify-plugin';
 import type { Config } from '../../schemas/config.js';
 import { ApiError } from '../../schemas/errors.js';
+import { definePlugin } from '../platform/plugin.js';
 
 /**
  * The ways in which users can sign in. The configuration rules some of them out for everyone, and the provider of a managed user rules
@@ -28,8 +28,8 @@ interface ProviderUser {
   provider: string;
 }
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module '../platform/plugin.js' {
+  interface Services {
     signInMethods: SignInMethods;
   }
 }
@@ -59,9 +59,6 @@ export function createSignInMethods(
 }
 
 /** `app.signInMethods`: the ways in which users can sign in. */
-export const signInMethodsPlugin = plugin(
-  async (app) => {
-    app.decorate('signInMethods', createSignInMethods(app.config));
-  },
-  { name: 'sign-in-methods', dependencies: ['config'] },
-);
+export const signInMethodsPlugin = definePlugin('sign-in-methods', ({ config }) => ({
+  signInMethods: createSignInMethods(config),
+}));

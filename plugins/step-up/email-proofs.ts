@@ -5,8 +5,8 @@ import {
   type LinkHolder,
   useEmailCode,
 } from '../../db/queries/step-up/email-codes.js';
-import type { Clock } from '../platform/clock.js';
-import type { Binding, EmailCodePurpose, EmailCodes } from '../tokens/email-codes.js';
+import type { Services } from '../platform/plugin.js';
+import type { Binding, EmailCodePurpose } from '../tokens/email-codes.js';
 
 /** Proofs that a user can read their mailbox: a code that was typed in, or the token of a link. */
 export interface EmailProofs {
@@ -32,8 +32,7 @@ export interface EmailProofs {
   use(tx: Executor, user: string, request: string): Promise<boolean>;
 }
 
-export function createEmailProofs(deps: { db: Executor; clock: Clock; emailCodes: EmailCodes }): EmailProofs {
-  const { db, clock, emailCodes } = deps;
+export function createEmailProofs({ db, clock, emailCodes }: Services): EmailProofs {
   return {
     check: (user, purpose, code, bindings) => {
       const bindingHashes = bindings.flatMap(emailCodes.bindingHashes);

@@ -1,15 +1,19 @@
-import plugin from 'fastify-plugin';
-import { createEmailProofs } from './email-proofs.js';
+import { definePlugin } from '../platform/plugin.js';
+import { createEmailProofs, type EmailProofs } from './email-proofs.js';
 import { createOwnPassword, type OwnPassword } from './own-password.js';
 import { createReauthenticate, type Reauthenticate } from './reauthentication.js';
 import { createStepUp, type StepUp } from './service.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module '../platform/plugin.js' {
+  interface Services {
     stepUp: StepUp;
     ownPassword: OwnPassword;
+    emailProofs: EmailProofs;
     reauthenticate: Reauthenticate;
   }
+}
+
+declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route requires a session, which must be fresh. Otherwise, the error is REAUTHENTICATION_REQUIRED. */
     requiresFresh?: boolean;
@@ -20,42 +24,12 @@ declare module 'fastify' {
 
 /**
  * `app.stepUp`: requires that users have proved their identity recently. `app.reauthenticate`: lets them prove it again.
- * `app.ownPassword`: checks the caller's password.
+ * `app.ownPassword` and `app.emailProofs`: check the caller's password, and codes and links from emails.
  */
-export const stepUpPlugin = plugin(
-  async (app) => {
-    const { config, db, clock, emailCodes, passwordChecks, secondFactor, passkeyProofs, signInMethods, activity } = app;
-    const emailProofs = createEmailProofs({ db, clock, emailCodes });
-    const ownPassword = createOwnPassword({ db, passwordChecks, signInMethods });
-    const stepUp = createStepUp({
-      db,
-      clock,
-      ownPassword,
-      period: config.REAUTHENTICATION_PERIOD,
-      signInMethods,
-    });
-    app.decorate('ownPassword', ownPassword);
-    app.decorate('stepUp', stepUp);
-    app.decorate(
-      'reauthenticate',
-      createReauthenticate({
-        ...{ db, ownPassword, secondFactor, passwordChecks, emailProofs, stepUp, activity },
-        passkeyProofs: config.AUTH_PASSKEYS ? passkeyProofs : null,
-      }),
-    );
-  },
-  {
-    name: 'step-up',
-    dependencies: [
-      'config',
-      'database',
-      'clock',
-      'tokens',
-      'password-checks',
-      'sign-in-methods',
-      'second-factor',
-      'webauthn',
-      'activity',
-    ],
-  },
-);
+export const stepUpPlugin = definePlugin('step-up', (services) => {
+  const emailProofs = createEmailProofs(services);
+  const ownPassword = createOwnPassword(services);
+  const stepUp = createStepUp(services, ownPassword);
+  const reauthenticate = createReauthenticate(services, { ownPassword, emailProofs, stepUp });
+  return { emailProofs, ownPassword, stepUp, reauthenticate };
+});

@@ -1,9 +1,7 @@
-import type { Executor } from '../../db/client.js';
 import { findTwoFactorUser, type TwoFactorUser } from '../../db/queries/second-factor/two-factor.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Caller } from '../http/caller.js';
-import type { PasswordChecks } from '../passwords/checks/service.js';
-import type { SignInMethods } from '../sign-in-methods/index.js';
+import type { Services } from '../platform/plugin.js';
 
 /** A user's credentials at the time they were read. `password` is null if the user cannot sign in with a password. */
 export type OwnCredentials = TwoFactorUser & { id: string };
@@ -18,12 +16,7 @@ export interface OwnPassword {
   require(caller: Caller, user: OwnCredentials, password: string): Promise<void>;
 }
 
-export function createOwnPassword(deps: {
-  db: Executor;
-  passwordChecks: Pick<PasswordChecks, 'require'>;
-  signInMethods: Pick<SignInMethods, 'allowsPassword'>;
-}): OwnPassword {
-  const { db, passwordChecks, signInMethods } = deps;
+export function createOwnPassword({ db, passwordChecks, signInMethods }: Services): OwnPassword {
   return {
     read: async ({ userId }) => {
       const user = userId === null ? undefined : await findTwoFactorUser(db, userId);

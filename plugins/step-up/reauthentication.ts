@@ -1,13 +1,10 @@
-import type { Executor } from '../../db/client.js';
 import { lockTwoFactorUser } from '../../db/queries/second-factor/two-factor.js';
 import { ApiError, invalidCredentials } from '../../schemas/errors.js';
 import type { PasskeyCredential } from '../../schemas/passkeys.js';
-import type { Activity } from '../activity/service.js';
 import type { Principal } from '../http/caller.js';
 import { requireSession } from '../http/credential.js';
-import type { PasswordChecks } from '../passwords/checks/service.js';
-import type { SecondFactor } from '../second-factor/service.js';
-import type { PasskeyProof, PasskeyProofs } from '../webauthn/proofs.js';
+import type { Services } from '../platform/plugin.js';
+import type { PasskeyProof } from '../webauthn/proofs.js';
 import type { EmailProofs } from './email-proofs.js';
 import type { OwnCredentials, OwnPassword } from './own-password.js';
 import type { StepUp } from './service.js';
@@ -32,18 +29,11 @@ export interface IdentityProof {
  */
 export type Reauthenticate = (caller: Principal, proof: IdentityProof) => Promise<void>;
 
-export function createReauthenticate(deps: {
-  db: Executor;
-  ownPassword: OwnPassword;
-  secondFactor: SecondFactor;
-  passwordChecks: Pick<PasswordChecks, 'requireBy'>;
-  emailProofs: Pick<EmailProofs, 'check' | 'use'>;
-  /** Null if passkeys are turned off. */
-  passkeyProofs: PasskeyProofs | null;
-  stepUp: Pick<StepUp, 'markFresh' | 'methodsOf' | 'needsSecondFactor'>;
-  activity: Pick<Activity, 'record'>;
-}): Reauthenticate {
-  const { db, ownPassword, secondFactor, passwordChecks, emailProofs, passkeyProofs, stepUp, activity } = deps;
+export function createReauthenticate(
+  { config, db, secondFactor, passwordChecks, passkeyProofs, activity }: Services,
+  own: { ownPassword: OwnPassword; emailProofs: EmailProofs; stepUp: StepUp },
+): Reauthenticate {
+  const { ownPassword, emailProofs, stepUp } = own;
 
   /** @returns the request that the code from an email belongs to */
   const requireEmailCode = (
@@ -68,7 +58,7 @@ export function createReauthenticate(deps: {
     user: Pick<OwnCredentials, 'id' | 'email'>,
     credential: PasskeyCredential,
   ): Promise<PasskeyProof> => {
-    if (!passkeyProofs) throw new ApiError('INVALID_PAYLOAD', { reason: 'Passkeys are turned off' });
+    if (!config.AUTH_PASSKEYS) throw new ApiError('INVALID_PAYLOAD', { reason: 'Passkeys are turned off' });
     const check = async () => {
       const { holder, proof } = await passkeyProofs.check(credential);
       return holder?.id === user.id ? proof : undefined;
@@ -103,7 +93,7 @@ export function createReauthenticate(deps: {
         throw invalidCredentials(user.id, 'one_factor');
       const isUsed = request === undefined || (await emailProofs.use(tx, user.id, request));
       if (!isUsed) throw invalidCredentials(user.id, 'wrong_code');
-      const isSigned = passkey === undefined || (await passkeyProofs?.use(tx, passkey, caller));
+      const isSigned = passkey === undefined || (await passkeyProofs.use(tx, passkey, caller));
       if (!isSigned) throw invalidCredentials(user.id, 'wrong_passkey');
       if (code) await secondFactor.use(tx, user.id, code, caller);
       const isMarked = await stepUp.markFresh(caller, tx, { isVerifiedByPasskey });

@@ -3,8 +3,7 @@ import { findProofs, findSessionProof, markAuthenticated, type ProofRecord } fro
 import { ApiError, type ProofMethod } from '../../schemas/errors.js';
 import type { Caller } from '../http/caller.js';
 import { requireSession, sessionIdOf, sessionOf } from '../http/credential.js';
-import type { Clock } from '../platform/clock.js';
-import type { SignInMethods } from '../sign-in-methods/index.js';
+import type { Services } from '../platform/plugin.js';
 import type { OwnPassword } from './own-password.js';
 
 /**
@@ -57,15 +56,9 @@ export interface StepUp {
   markFresh(caller: Caller, executor?: Executor, proof?: { isVerifiedByPasskey: boolean }): Promise<boolean>;
 }
 
-export function createStepUp(deps: {
-  db: Executor;
-  clock: Clock;
-  ownPassword: OwnPassword;
-  /** Milliseconds. 0 means that a fresh session is never required. */
-  period: number;
-  signInMethods: SignInMethods;
-}): StepUp {
-  const { db, clock, ownPassword, period, signInMethods } = deps;
+export function createStepUp({ config, db, clock, signInMethods }: Services, ownPassword: OwnPassword): StepUp {
+  // 0 means that a fresh session is never required.
+  const { REAUTHENTICATION_PERIOD: period } = config;
 
   const isRecent = (caller: Caller): boolean => {
     const { authenticatedAt = Number.NEGATIVE_INFINITY } = sessionOf(caller) ?? {};

@@ -1,19 +1,11 @@
-import plugin from 'fastify-plugin';
-import { readSettings } from '../../db/queries/settings/settings.js';
+import { definePlugin } from '../platform/plugin.js';
 import { createTwoFactor, type TwoFactor } from './service.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module '../platform/plugin.js' {
+  interface Services {
     tfa: TwoFactor;
   }
 }
 
 /** `app.tfa`: lets users set up two-factor authentication, and turn it off. */
-export const tfaPlugin = plugin(
-  async (app) => {
-    const { db, clock, ownPassword, stepUp, secondFactor, tfaSecrets: box, activity } = app;
-    const projectName = async () => (await readSettings(db)).project_name;
-    app.decorate('tfa', createTwoFactor({ db, box, clock, ownPassword, stepUp, secondFactor, activity, projectName }));
-  },
-  { name: 'tfa', dependencies: ['clock', 'database', 'step-up', 'second-factor', 'activity'] },
-);
+export const tfaPlugin = definePlugin('tfa', (services) => ({ tfa: createTwoFactor(services) }));

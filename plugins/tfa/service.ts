@@ -7,19 +7,15 @@ import {
   writeTfaSecret,
 } from '../../db/queries/second-factor/two-factor.js';
 import { deleteSessionsOf } from '../../db/queries/sessions/sessions.js';
+import { readSettings } from '../../db/queries/settings/settings.js';
 import type { ActivityAction } from '../../schemas/activity.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Activity } from '../activity/service.js';
 import type { Principal } from '../http/caller.js';
 import { sessionIdOf } from '../http/credential.js';
-import type { Clock } from '../platform/clock.js';
-import type { SecretBox } from '../platform/encryption.js';
+import type { Services } from '../platform/plugin.js';
 import { hashRecoveryCode, newRecoveryCodes } from '../second-factor/recovery-codes.js';
-import type { SecondFactor } from '../second-factor/service.js';
 import { matchStep, newSecret, otpauthUrl, readSecret } from '../second-factor/totp.js';
-import type { OwnPassword } from '../step-up/own-password.js';
 import type { IdentityProof } from '../step-up/reauthentication.js';
-import type { StepUp } from '../step-up/service.js';
 
 export interface TwoFactor {
   /**
@@ -53,17 +49,16 @@ const alreadyOn = () => refuse('Two-factor authentication is already on');
 const notOn = () => refuse('Two-factor authentication is not on');
 const wrongOtp = () => refuse('otp is incorrect or has already been used');
 
-export function createTwoFactor(deps: {
-  db: Executor;
-  box: SecretBox;
-  clock: Clock;
-  ownPassword: OwnPassword;
-  stepUp: Pick<StepUp, 'requireFresh' | 'markFresh' | 'needsSecondFactor' | 'requireStillProved'>;
-  secondFactor: SecondFactor;
-  activity: Pick<Activity, 'record'>;
-  projectName(): Promise<string>;
-}): TwoFactor {
-  const { db, box, clock, ownPassword, stepUp, secondFactor, activity, projectName } = deps;
+export function createTwoFactor({
+  db,
+  clock,
+  tfaSecrets: box,
+  ownPassword,
+  stepUp,
+  secondFactor,
+  activity,
+}: Services): TwoFactor {
+  const projectName = async () => (await readSettings(db)).project_name;
 
   const eventOf = (action: ActivityAction, item: string) => ({ action, collection: 'users', item }) as const;
   const record = (tx: Executor, caller: Principal, action: ActivityAction, item: string) =>

@@ -1,5 +1,6 @@
 import jwt, { type FastifyJWTOptions } from '@fastify/jwt';
-import plugin from 'fastify-plugin';
+import fastifyPlugin from 'fastify-plugin';
+import type { Config } from '../../schemas/config.js';
 import { deriveKey, type KeyPurpose } from '../platform/key-derivation.js';
 
 /** The `typ` of an access token (RFC 9068, 2.1). No other kind of token is accepted as an access token. */
@@ -19,13 +20,10 @@ declare module '@fastify/jwt' {
  * `app.jwt`: signs and verifies with a single algorithm and a single key, derived from SECRET. The library checks no claims. The modules
  * in this folder do, and use the app's clock for the expiry.
  */
-export const jwtPlugin = plugin(
-  async (app) => {
-    await app.register(jwt, optionsFor(app.config.SECRET, 'access-token', accessTokenType));
-    await app.register(jwt, { namespace: 'links', ...optionsFor(app.config.SECRET, 'link-token', linkTokenType) });
-  },
-  { name: 'jwt', dependencies: ['config'] },
-);
+export const jwtPlugin = fastifyPlugin<Pick<Config, 'SECRET'>>(async (app, { SECRET }) => {
+  await app.register(jwt, optionsFor(SECRET, 'access-token', accessTokenType));
+  await app.register(jwt, { namespace: 'links', ...optionsFor(SECRET, 'link-token', linkTokenType) });
+});
 
 const optionsFor = (secret: string, purpose: KeyPurpose, typ: string): FastifyJWTOptions => ({
   secret: deriveKey(secret, purpose),

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { FastifyInstance } from 'fastify';
 import type { Executor } from '../../db/client.js';
 import { createAdministrator, ensureSettings, hasNoUsers } from '../../db/queries/users/bootstrap.js';
 import { beginChain } from '../activity/chain.js';
@@ -7,10 +6,11 @@ import { createSignatures } from '../activity/signatures.js';
 import { ConfigError } from '../platform/config.js';
 import { prepareDataDirectory, writePrivateFile } from '../platform/data-directory.js';
 import { keysFor } from '../platform/key-derivation.js';
+import { definePlugin, type Services } from '../platform/plugin.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module '../platform/plugin.js' {
+  interface Services {
     /** The administrator that the service created during this startup; null: it created none. */
     createdAdministrator: CreatedAdministrator | null;
   }
@@ -29,18 +29,43 @@ export interface CreatedAdministrator {
  * Creates the settings row of an empty database and, if there are no users, the administrator and the beginning of the audit log's
  * chain. Run it under the migration lock, so that it takes effect only once, even if several instances start at the same time.
  * @param showsPassword whether there is a terminal to show a generated password on
- * @returns a function that throws {ConfigError} when a generated password can neither be shown nor stored
+ * @returns the administrator; null: there was one already
+ * @throws {ConfigError} when a generated password can neither be shown nor stored
  */
-export const bootstrapOf =
-  (app: FastifyInstance, showsPassword: boolean) =>
-  async (tx: Executor): Promise<void> => {
-    await ensureSettings(tx);
-    app.decorate('createdAdministrator', (await hasNoUsers(tx)) ? await createFirst(tx, app, showsPassword) : null);
-  };
+export async function bootstrap(
+  tx: Executor,
+  services: Pick<Services, 'config' | 'passwords'>,
+  showsPassword: boolean,
+): Promise<CreatedAdministrator | null> {
+  await ensureSettings(tx);
+  return (await hasNoUsers(tx)) ? createFirst(tx, services, showsPassword) : null;
+}
+
+/** `app.createdAdministrator`. Warns the operator if the password of the new administrator is weak. */
+export const createdAdministratorPlugin = definePlugin<{ created: CreatedAdministrator | null }>(
+  'users/created-administrator',
+  (services, app, { created }) => {
+    const { config, passwordRules } = services;
+    const warnIfWeak = async () => {
+      if (!created || config.ADMIN_PASSWORD === undefined) return;
+      try {
+        const password = { password: config.ADMIN_PASSWORD, ownTexts: [created.email] };
+        const reasons = await passwordRules.reasonsAgainst(password);
+        if (reasons.length > 0)
+          app.log.warn({ reasons }, 'ADMIN_PASSWORD is weak. Change the password of the administrator');
+      } catch (err) {
+        app.log.warn({ err }, 'ADMIN_PASSWORD could not be checked');
+      }
+    };
+    // Not awaited: `onListen` hooks run one after another, and the check may take seconds.
+    app.addHook('onListen', async () => void warnIfWeak());
+    return { createdAdministrator: created };
+  },
+);
 
 async function createFirst(
   tx: Executor,
-  { config, passwords }: FastifyInstance,
+  { config, passwords }: Pick<Services, 'config' | 'passwords'>,
   showsPassword: boolean,
 ): Promise<CreatedAdministrator> {
   const password = config.ADMIN_PASSWORD ?? randomBytes(15).toString('base64url');

@@ -1,18 +1,12 @@
-import type { Executor } from '../../db/client.js';
 import { readOwnTexts } from '../../db/queries/mail/recipients.js';
 import { leaveProvider } from '../../db/queries/providers/identities.js';
 import { lockTwoFactorUser } from '../../db/queries/second-factor/two-factor.js';
 import { deleteSessionsOf } from '../../db/queries/sessions/sessions.js';
 import { writePassword } from '../../db/queries/users/users.js';
 import { invalidCredentials } from '../../schemas/errors.js';
-import type { Activity } from '../activity/service.js';
 import type { Principal } from '../http/caller.js';
 import { sessionIdOf } from '../http/credential.js';
-import type { Passwords } from '../passwords/hashing/service.js';
-import type { PasswordRules } from '../passwords/rules/service.js';
-import type { SignInMethods } from '../sign-in-methods/index.js';
-import type { OwnPassword } from '../step-up/own-password.js';
-import type { StepUp } from '../step-up/service.js';
+import type { Services } from '../platform/plugin.js';
 
 /**
  * Changes the caller's password and ends their other sessions. Users of a provider can then sign in with the password; their account at
@@ -27,17 +21,15 @@ export type ChangePassword = (
   currentPassword: string | undefined,
 ) => Promise<void>;
 
-export function createChangePassword(deps: {
-  db: Executor;
-  stepUp: Pick<StepUp, 'requireProofForOwnRow' | 'requireStillProved'>;
-  ownPassword: OwnPassword;
-  signInMethods: Pick<SignInMethods, 'requireUnmanaged'>;
-  passwords: Pick<Passwords, 'hash'>;
-  passwordRules: Pick<PasswordRules, 'check'>;
-  activity: Pick<Activity, 'record'>;
-}): ChangePassword {
-  const { db, stepUp, ownPassword, signInMethods, passwords, passwordRules, activity } = deps;
-
+export function createChangePassword({
+  db,
+  stepUp,
+  ownPassword,
+  signInMethods,
+  passwords,
+  passwordRules,
+  activity,
+}: Services): ChangePassword {
   return async (caller, password, currentPassword) => {
     const { userId } = caller;
     const former = await ownPassword.read(caller);

@@ -1,13 +1,10 @@
-import type { Executor } from '../../db/client.js';
 import { administratorsAmong } from '../../db/queries/access/administrators.js';
 import { readAccountStates } from '../../db/queries/mail/recipients.js';
 import { removeTfa } from '../../db/queries/second-factor/two-factor.js';
 import { deleteSessionsOf } from '../../db/queries/sessions/sessions.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Activity } from '../activity/service.js';
 import type { Principal } from '../http/caller.js';
-import type { Clock } from '../platform/clock.js';
-import type { StepUp } from '../step-up/service.js';
+import type { Services } from '../platform/plugin.js';
 import { requireRightOverUser } from './rights-over-user.js';
 
 /**
@@ -16,14 +13,7 @@ import { requireRightOverUser } from './rights-over-user.js';
  */
 export type DisableTwoFactor = (caller: Principal, id: string) => Promise<void>;
 
-export function createDisableTwoFactor(deps: {
-  db: Executor;
-  clock: Clock;
-  stepUp: Pick<StepUp, 'requireFreshAdministrator'>;
-  activity: Pick<Activity, 'record'>;
-}): DisableTwoFactor {
-  const { db, clock, stepUp, activity } = deps;
-
+export function createDisableTwoFactor({ db, clock, stepUp, activity }: Services): DisableTwoFactor {
   return (caller, id) =>
     db.transaction(async (tx) => {
       const { user, requireValid } = await requireRightOverUser(tx, caller, id, 'tfa_secret', clock());

@@ -1,4 +1,3 @@
-import type { Executor } from '../../db/client.js';
 import type { PermissionRecord } from '../../db/queries/access/principals.js';
 import type { Item } from '../../db/queries/items/items.js';
 import { writeLastPage } from '../../db/queries/users/users.js';
@@ -8,7 +7,8 @@ import type { ActionAccess, MyPermissions } from '../../schemas/permissions.js';
 import type { Globals } from '../../schemas/policies.js';
 import type { Caller, Principal } from '../http/caller.js';
 import { permittedCollections } from '../items/rules.js';
-import type { Items, Meta } from '../items/service.js';
+import type { Meta } from '../items/service.js';
+import type { Services } from '../platform/plugin.js';
 
 export interface Users {
   /**
@@ -32,7 +32,7 @@ export interface Users {
 
 const maxPageLength = 255;
 
-export function createUsers({ db, items }: { db: Executor; items: Items }): Users {
+export function createUsers({ db, items }: Services): Users {
   return {
     readMyRoles: async (caller, input) => {
       try {

@@ -1,12 +1,8 @@
-import type { Executor } from '../../db/client.js';
 import { administratorsAmong } from '../../db/queries/access/administrators.js';
 import { readAccountStates } from '../../db/queries/mail/recipients.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Activity } from '../activity/service.js';
 import type { Principal } from '../http/caller.js';
-import type { Lockouts } from '../passwords/checks/lockouts.js';
-import type { Clock } from '../platform/clock.js';
-import type { StepUp } from '../step-up/service.js';
+import type { Services } from '../platform/plugin.js';
 import { requireRightOverUser } from './rights-over-user.js';
 
 /**
@@ -15,15 +11,7 @@ import { requireRightOverUser } from './rights-over-user.js';
  */
 export type UnlockUser = (caller: Principal, id: string) => Promise<void>;
 
-export function createUnlockUser(deps: {
-  db: Executor;
-  clock: Clock;
-  stepUp: Pick<StepUp, 'requireFreshAdministrator'>;
-  lockouts: Pick<Lockouts, 'unlock'>;
-  activity: Pick<Activity, 'record'>;
-}): UnlockUser {
-  const { db, clock, stepUp, lockouts, activity } = deps;
-
+export function createUnlockUser({ db, clock, stepUp, lockouts, activity }: Services): UnlockUser {
   return (caller, id) =>
     db.transaction(async (tx) => {
       const { user, requireValid } = await requireRightOverUser(tx, caller, id, 'status', clock());

@@ -17,15 +17,9 @@ import type { Caller, Principal } from '../http/caller.js';
 import { sessionIdOf } from '../http/credential.js';
 import { invalidPayload, type SpecialFields } from '../items/payload.js';
 import type { Change, WriteRules } from '../items/write-engine.js';
-import type { Passwords } from '../passwords/hashing/service.js';
-import type { PasswordRules } from '../passwords/rules/service.js';
-import type { Clock } from '../platform/clock.js';
+import type { Services } from '../platform/plugin.js';
 import { isHttpsUrl } from '../platform/urls.js';
-import type { SignInMethods } from '../sign-in-methods/index.js';
-import type { OwnPassword } from '../step-up/own-password.js';
-import type { StepUp } from '../step-up/service.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
-import type { EmailChanges } from './email-changes/service.js';
 
 const maxPasswordLength = 1024;
 /** Placeholder until `prepare` computes the hash. No password matches it. */
@@ -93,18 +87,11 @@ function readAvatar(value: string): string {
 }
 
 /** The rules specific to writing users. */
-export function createUserWriteRules(deps: {
-  db: Executor;
-  passwords: Passwords;
-  passwordRules: PasswordRules;
-  clock: Clock;
-  stepUp: Pick<StepUp, 'isStale' | 'requireProofForOwnRow' | 'requireStillProved' | 'requireFreshAdministrator'>;
-  ownPassword: OwnPassword;
-  signInMethods: Pick<SignInMethods, 'requireUnmanaged'>;
+export function createUserWriteRules(services: Services): WriteRules {
+  const { config, db, passwords, passwordRules, clock, stepUp, ownPassword, signInMethods } = services;
   /** Changes of the caller's own address, which must be confirmed by email. Null: a new address takes effect immediately. */
-  emailChanges: Pick<EmailChanges, 'start' | 'pendingEmailOf'> | null;
-}): WriteRules {
-  const { db, passwords, passwordRules, clock, stepUp, ownPassword, signInMethods, emailChanges } = deps;
+  const emailChanges = config.EMAIL_CHANGE_CONFIRMATION ? services.emailChanges : null;
+
   /** Whether the only credential in the changes is the address that the caller already has: clients may send whole items. */
   const keepsOwnAddress = async (caller: Caller, own: readonly Change[]): Promise<boolean> => {
     const onlyAddress = own.every(({ payload: { columns } }) =>

@@ -2,10 +2,8 @@ import type { Executor } from '../../db/client.js';
 import { spendState } from '../../db/queries/providers/spent-states.js';
 import { findPasskey, type PasskeyHolder, usePasskey } from '../../db/queries/webauthn/passkeys.js';
 import type { PasskeyCredential } from '../../schemas/passkeys.js';
-import type { Activity } from '../activity/service.js';
 import type { Origin } from '../http/caller.js';
-import type { Clock } from '../platform/clock.js';
-import type { SignInMethods } from '../sign-in-methods/index.js';
+import type { Services } from '../platform/plugin.js';
 import type { Assertion, WebAuthn } from './service.js';
 
 /** A valid, unused signature with a passkey. */
@@ -37,14 +35,10 @@ export interface PasskeyProofs {
 const eventOf = (item: string) =>
   ({ action: 'update', collection: 'passkeys', item, changed: ['backup_eligible'] }) as const;
 
-export function createPasskeyProofs(deps: {
-  db: Executor;
-  clock: Clock;
-  activity: Pick<Activity, 'record'>;
-  webauthn: Pick<WebAuthn, 'verifyAssertion'>;
-  signInMethods: Pick<SignInMethods, 'allowsPasskey'>;
-}): PasskeyProofs {
-  const { db, clock, activity, webauthn, signInMethods } = deps;
+export function createPasskeyProofs(
+  { db, clock, activity, signInMethods }: Services,
+  webauthn: Pick<WebAuthn, 'verifyAssertion'>,
+): PasskeyProofs {
   return {
     isKnown: async (credentialId) => (await findPasskey(db, credentialId)) !== undefined,
 

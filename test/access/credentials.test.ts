@@ -25,7 +25,7 @@ const scratch: CredentialResolver = {
 
 t.test('a kind of credential needs a resolver, and operations refuse it until they name it', async (t) => {
   const { id } = await createAccount(app, { tokenHash: hashToken('secret') });
-  const access = createAccess({ db: app.db, resolvers: [scratch, createStaticTokenResolver({ db: app.db })] });
+  const access = createAccess(app, [scratch, createStaticTokenResolver(app)]);
   const client = (await access.anonymous({ ip: null } as never)).client;
   const caller = await access.authenticate(['scratch:read:secret'], client);
   t.equal(caller.userId, id);

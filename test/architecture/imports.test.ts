@@ -3,9 +3,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import t from 'tap';
+import { modules } from '../../plugins/platform/plugin.js';
 
 /**
- * The layers, and the layers that each may import from: `schemas ← db ← plugins ← app ← server`,
+ * The layers, and the layers that each may import from: `schemas ← db ← plugins ← services ← app ← server`, `services ← cli`,
  * `schemas ← routes ← app`. Pages run in the browser, and share nothing with the rest.
  */
 const allowed: Record<string, string[]> = {
@@ -14,7 +15,9 @@ const allowed: Record<string, string[]> = {
   plugins: ['schemas', 'db', 'plugins'],
   routes: ['schemas', 'routes'],
   pages: ['pages'],
-  'app.ts': ['schemas', 'db', 'plugins', 'routes'],
+  'services.ts': ['schemas', 'db', 'plugins'],
+  cli: ['schemas', 'db', 'plugins', 'services.ts', 'cli'],
+  'app.ts': ['schemas', 'db', 'plugins', 'routes', 'services.ts'],
   'server.ts': ['app.ts', 'plugins', 'schemas'],
 };
 
@@ -38,9 +41,10 @@ function importsOf(text: string): Source['imports'] {
 }
 
 const files = [
-  ...['schemas', 'db', 'plugins', 'routes', 'pages'].flatMap((folder) =>
+  ...['schemas', 'db', 'plugins', 'routes', 'cli', 'pages'].flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
   ),
+  'services.ts',
   'app.ts',
   'server.ts',
 ].filter((file) => file.endsWith('.ts'));
@@ -80,49 +84,27 @@ t.test('a layer imports only from lower layers', async (t) => {
   }
 });
 
-/** In order: a module imports only from itself and from the modules before it. */
-const modules = [
-  'platform',
-  'http',
-  'monitoring',
-  'rate-limits',
-  'openapi',
-  'activity',
-  'tokens',
-  'mail',
-  'sign-in-methods',
-  'passwords',
-  'second-factor',
-  'webauthn',
-  'step-up',
-  'sessions',
-  'password-reset',
-  'email-login',
-  'tfa',
-  'passkeys',
-  'access',
-  'items',
-  'users',
-  'invites',
-  'registration',
-  'providers',
-  'settings',
-  'pages',
-];
-
 t.test('imports between the modules of plugins/, including type imports, go in one direction', async (t) => {
-  const moduleOf = (file: string) => file.split('/')[1] ?? '';
+  const moduleOf = (file: string): number => (modules as readonly string[]).indexOf(file.split('/')[1] ?? '');
   for (const { file, layer, imports } of sources) {
     if (layer !== 'plugins') continue;
-    const own = modules.indexOf(moduleOf(file));
+    const own = moduleOf(file);
     t.ok(own >= 0, `${file} is in one of the modules`);
     for (const { target } of imports.filter(({ target: name }) => name.startsWith('.'))) {
       const place = normalize(join(dirname(file), target));
       if (layerOf(place) !== 'plugins') continue;
-      const other = modules.indexOf(moduleOf(place));
+      const other = moduleOf(place);
       t.ok(other >= 0 && other <= own, `${file} imports ${target}`);
     }
   }
+});
+
+t.test('plugins are defined with definePlugin(), which checks what they use', async (t) => {
+  const others = ['plugins/http/protocol.ts', 'plugins/platform/plugin.ts', 'plugins/tokens/jwt.ts'];
+  t.strictSame(
+    sources.filter(({ imports }) => imports.some(({ target }) => target === 'fastify-plugin')).map(({ file }) => file),
+    others,
+  );
 });
 
 t.test('the environment is read in one place', async (t) => {

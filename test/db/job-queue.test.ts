@@ -17,7 +17,8 @@ const options: QueueOptions = { retryLimit: 1, retryDelay: 0, expireInSeconds: 6
 async function openQueue(t: Test, connection: DatabaseConnection, more: Partial<QueueOptions> = {}) {
   const queues = createJobQueues(connection, (error) => t.error(error));
   await queues.start();
-  return { queue: await queues.open<Note>('notes', { ...options, ...more }), stop: queues.stop };
+  await queues.configure('notes', { ...options, ...more });
+  return { queue: queues.queue<Note>('notes'), stop: queues.stop };
 }
 
 async function start(t: Test, more: Partial<QueueOptions> = {}) {

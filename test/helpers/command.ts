@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { environment, type Home, type Variables } from './service.js';
 
-/** Runs a command from `scripts/` with the environment of a service. Returns its output and exit code. */
+/** Runs a command from `cli/` with the environment of a service. Returns its output and exit code. */
 export async function runCommand(home: Home, name: string, args: readonly string[] = [], variables: Variables = {}) {
-  const script = fileURLToPath(new URL(`../../scripts/${name}.js`, import.meta.url));
+  const script = fileURLToPath(new URL(`../../cli/${name}.js`, import.meta.url));
   const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, script, ...args], {
     cwd: home.directory,
     env: environment(home, variables),

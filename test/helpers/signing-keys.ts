@@ -3,8 +3,7 @@ import { createKeyStore, type KeyStore } from '../../plugins/tokens/signing-keys
 import type { KeySet } from '../../schemas/jwks.js';
 
 /** The key store that a command with the environment of a service uses. */
-export const storeOf = ({ config, activity }: FastifyInstance): KeyStore =>
-  createKeyStore({ config, activity, onUnreadable: () => {} });
+export const storeOf = (app: FastifyInstance): KeyStore => createKeyStore(app, () => {});
 
 /** The key set that a service publishes. */
 const keySetOf = async (app: FastifyInstance): Promise<KeySet> => (await app.inject('/.well-known/jwks.json')).json();

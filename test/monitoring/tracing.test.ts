@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { startTracing } from '../../plugins/monitoring/tracing/service.js';
+import { startTracing } from '../../plugins/platform/tracing/service.js';
 import { bearer, codeOf, cutDatabase, startTestApp, testConfig } from '../helpers/app.js';
 import { type Collector, type ReceivedSpan, startCollector } from '../helpers/collector.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';

@@ -45,7 +45,8 @@ async function startWorker(t: Test) {
   const queues = createJobQueues(connection, (error) => t.error(error));
   await queues.start();
   t.teardown(() => queues.stop());
-  const queue = await queues.open<Note>('notes', options);
+  await queues.configure('notes', options);
+  const queue = queues.queue<Note>('notes');
   const delays = [500];
   const counts = { started: 0, active: 0, most: 0 };
   const slowQueue = {
@@ -206,7 +207,7 @@ t.test('a kind of job without a table prevents the service from starting', async
   const queues = createJobQueues(connection, (error) => t.error(error));
   await queues.start();
   t.teardown(() => queues.stop());
-  await t.rejects(queues.open('calls', options), {
+  await t.rejects(queues.configure('calls', options), {
     name: 'SchemaError',
     message: /do not fit this version of the service \(they have none for jobs of the kind "calls"\)/,
   });

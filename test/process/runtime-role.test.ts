@@ -174,7 +174,7 @@ t.test('the service runs with a role that has no rights on the schema', { skip }
   const signatures = createSignatures(
     keysFor({ SECRET: String(home.variables.SECRET), PREVIOUS_SECRETS: [] }, 'activity'),
   );
-  const chain = createChain({ db: connection.db, signatures });
+  const chain = createChain(connection, signatures);
   await t.rejects(chain.removeOlderThan(new Date(Date.now() + day)), {
     cause: { message: /newer rows up to position/ },
   });

@@ -40,7 +40,7 @@ async function allLive(t: Test, instances: Record<string, FastifyInstance>, toke
   }
 }
 
-const rotateBy = ({ app, clock }: Pick<TestApp, 'app' | 'clock'>, lead?: number) =>
+const rotateBy = ({ app, clock }: Pick<TestApp, 'app' | 'clock'>, lead = leadTime) =>
   rotate(app.db, storeOf(app), 'EdDSA', clock.now(), lead);
 
 t.test('a rotation publishes the new key, signs with it, and later removes the old key', async (t) => {

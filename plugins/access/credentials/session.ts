@@ -1,20 +1,14 @@
-import type { Executor } from '../../../db/client.js';
 import { findPrincipalBySession } from '../../../db/queries/access/principals.js';
 import { ApiError } from '../../../schemas/errors.js';
-import { type Clock, clockOffset } from '../../platform/clock.js';
+import { clockOffset } from '../../platform/clock.js';
+import type { Services } from '../../platform/plugin.js';
 import { tokenStatusOf } from '../../sessions/standing.js';
-import type { AccessTokens } from '../../tokens/access-tokens.js';
 import type { CredentialResolver } from './resolver.js';
 
 /** Sessions, which present an access token. In a session cookie, it is void once it was replaced. */
-export function createSessionResolver(deps: {
-  db: Executor;
-  accessTokens: AccessTokens;
-  clock: Clock;
-  /** How long a replaced session cookie is still accepted, in milliseconds. */
-  gracePeriod: number;
-}): CredentialResolver {
-  const { db, accessTokens, clock, gracePeriod } = deps;
+export function createSessionResolver({ config, db, accessTokens, clock }: Services): CredentialResolver {
+  const { SESSION_REFRESH_GRACE_PERIOD: gracePeriod } = config;
+
   return {
     recognize: async (token) => {
       const claims = await accessTokens.verify(token);

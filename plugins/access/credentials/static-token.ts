@@ -1,10 +1,10 @@
-import type { Executor } from '../../../db/client.js';
 import { findPrincipalByTokenHash } from '../../../db/queries/access/principals.js';
+import type { Services } from '../../platform/plugin.js';
 import { hashToken } from '../../tokens/refresh-tokens.js';
 import type { CredentialResolver } from './resolver.js';
 
 /** Static tokens, which administrators assign to users. They have no fixed form, so any text can be one. */
-export const createStaticTokenResolver = ({ db }: { db: Executor }): CredentialResolver => ({
+export const createStaticTokenResolver = ({ db }: Services): CredentialResolver => ({
   recognize:
     async (token) =>
     async ({ ownFields }) => {

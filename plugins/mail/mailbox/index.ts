@@ -1,17 +1,14 @@
-import plugin from 'fastify-plugin';
+import { definePlugin } from '../../platform/plugin.js';
 import { createMailboxAccess } from './access.js';
 import { createMailbox, type Mailbox } from './service.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module '../../platform/plugin.js' {
+  interface Services {
     mailbox: Mailbox;
   }
 }
 
 /** `app.mailbox`: emails that were stored instead of being sent. */
-export const mailboxPlugin = plugin(
-  async (app) => {
-    app.decorate('mailbox', createMailbox({ db: app.db, access: createMailboxAccess(app.config.MAILBOX_KEY) }));
-  },
-  { name: 'mailbox', dependencies: ['database', 'mail'] },
-);
+export const mailboxPlugin = definePlugin('mail/mailbox', ({ db, config }) => ({
+  mailbox: createMailbox({ db, access: createMailboxAccess(config.MAILBOX_KEY) }),
+}));

@@ -3,19 +3,9 @@ import { readRecentActions } from '../../../db/queries/activity/activity.js';
 import { type AccountState, readAccountStates } from '../../../db/queries/mail/recipients.js';
 import type { ActivityEvent, ActivityListener, SignInMethod } from '../../activity/service.js';
 import { deviceOf, type Origin } from '../../http/caller.js';
-import type { Clock } from '../../platform/clock.js';
-import type { Mail } from '../index.js';
+import type { Services } from '../../platform/plugin.js';
 import type { NoticeJob } from '../jobs.js';
 import { actions, changesOf, userOf } from './changes.js';
-
-interface Dependencies {
-  clock: Clock;
-  mail: Pick<Mail, 'enqueueAll'>;
-  /** The display name of a provider. */
-  labelOf(provider: string): string;
-  /** The page where users can end all sessions and request a new password. */
-  notMeUrl: string;
-}
 
 /** Milliseconds between turning on two-factor authentication and creating the recovery codes, which are one event for the user. */
 const setupMs = 15 * 60_000;
@@ -23,9 +13,12 @@ const setupMs = 15 * 60_000;
 /**
  * Queues an email to each user whose credentials were changed, in the transaction of the change. One email covers all changes to a
  * user in that transaction. It is sent only to active users, at the address that they had before the change.
+ * @param notMeUrl the page where users can end all sessions and request a new password
  */
-export function createSecurityNotices(deps: Dependencies): ActivityListener {
-  const { clock, mail, labelOf, notMeUrl } = deps;
+export function createSecurityNotices({ config, clock, mail }: Services, notMeUrl: string): ActivityListener {
+  const labels = new Map(config.PROVIDERS.map(({ key, LABEL }) => [key, LABEL ?? key]));
+  /** The display name of a provider. */
+  const labelOf = (provider: string) => labels.get(provider) ?? provider;
 
   const labeled = (item: SignInMethod): SignInMethod =>
     typeof item === 'string' ? item : { provider: labelOf(item.provider) };

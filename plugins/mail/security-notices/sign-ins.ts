@@ -1,26 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../../db/client.js';
-import type { Activity } from '../../activity/service.js';
 import { type Client, deviceOf } from '../../http/caller.js';
-import type { Clock } from '../../platform/clock.js';
-import type { Mail } from '../index.js';
+import type { Services } from '../../platform/plugin.js';
 
 type Alert = 'new_sign_in' | 'wrong_code' | 'failed_logins';
 
 /**
  * Notifies users of sign-ins from a new network or with a new device, of wrong codes after the correct password, and of many failed
  * sign-ins. Attackers can cause these emails, so a user gets at most one of each kind per hour (`mayAlert`).
+ * @param notMeUrl the page where users can end all sessions and request a new password
  */
-export function notifyOfSignIns(deps: {
-  db: Executor;
-  clock: Clock;
-  mail: Pick<Mail, 'enqueue'>;
-  activity: Pick<Activity, 'addListener'>;
-  /** The page where users can end all sessions and request a new password. */
-  notMeUrl: string;
-}): void {
-  const { db, clock, mail, activity, notMeUrl } = deps;
-
+export function notifyOfSignIns({ db, clock, mail, activity }: Services, notMeUrl: string): void {
   /** @param user null if there is no such user. The same work is done then, so that the time does not reveal this. */
   const sendAlert = (tx: Executor, alert: Alert, user: string | null, client: Client): Promise<void> =>
     mail.enqueue(tx, {

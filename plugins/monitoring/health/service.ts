@@ -1,10 +1,8 @@
-import type { Redis } from 'ioredis';
-import type { Executor } from '../../../db/client.js';
 import { pingDatabase } from '../../../db/queries/platform/health.js';
 import { readPublicSettings } from '../../../db/queries/settings/settings.js';
 import type { CheckResult, Health, ServerInfo } from '../../../schemas/server.js';
+import type { Services } from '../../platform/plugin.js';
 import { within } from '../../platform/within.js';
-import type { Outages } from '../logging.js';
 
 export interface HealthReport {
   status: Health['status'];
@@ -31,14 +29,11 @@ const checkTimeoutMs = 2_000;
 const maxSilenceMs = 1_000;
 const cacheMs = 1_000;
 
-export function createHealthChecks(deps: {
-  db: Executor;
-  redis: Redis | null;
-  outages: Pick<Outages, 'writesFailingSince'>;
-  /** Called when a component becomes unavailable, and when it is available again. */
-  onChange(component: string, status: CheckResult['status']): void;
-}): HealthChecks {
-  const { db, redis, outages, onChange } = deps;
+/** @param onChange called when a component becomes unavailable, and when it is available again */
+export function createHealthChecks(
+  { db, redis, outages }: Services,
+  onChange: (component: string, status: CheckResult['status']) => void,
+): HealthChecks {
   const database = createCheck(
     () => pingDatabase(db),
     (status) => onChange('database', status),

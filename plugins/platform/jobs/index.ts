@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import plugin from 'fastify-plugin';
 import { createJobQueues, type JobQueue, type QueueOptions } from '../../../db/job-queue.js';
+import { definePlugin } from '../plugin.js';
 import { createJobWorker, type JobWork, type JobWorker } from './worker.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
+declare module '../plugin.js' {
+  interface Services {
     /**
      * Defines a kind of job. Jobs are processed in the background from the time the service starts listening until it is closed.
      * @param kind one of `jobKinds` in `db/job-queue.ts`
      */
-    defineJob<Data extends object>(kind: string, definition: JobDefinition<Data>): Promise<Jobs<Data>>;
+    defineJob<Data extends object>(kind: string, definition: JobDefinition<Data>): Jobs<Data>;
   }
 }
 
@@ -27,33 +27,32 @@ export interface Jobs<Data extends object> extends Pick<JobQueue<Data>, 'send' |
 const maxStopMs = 8_000;
 
 /** `app.defineJob`: work that is queued in the transaction of a change, and is done after it, at least once. */
-export const jobsPlugin = plugin(
-  async (app) => {
-    const queues = createJobQueues(app.databaseConnection, (error) =>
-      app.log.warn(error, 'maintenance of the job queue failed'),
-    );
-    await queues.start();
-    app.addHook('onClose', () => queues.stop());
-    const workers: JobWorker[] = [];
-    let stopped: Promise<unknown> | undefined;
-    const stopAll = () => {
-      const enough = sleep(maxStopMs, undefined, { ref: false });
-      return Promise.race([Promise.all(workers.map((worker) => worker.stop())), enough]);
-    };
+export const jobsPlugin = definePlugin('platform/jobs', ({ databaseConnection }, app) => {
+  const queues = createJobQueues(databaseConnection, (error) =>
+    app.log.warn(error, 'maintenance of the job queue failed'),
+  );
+  app.addHook('onReady', () => queues.start());
+  app.addHook('onClose', () => queues.stop());
+  const workers: JobWorker[] = [];
+  let stopped: Promise<unknown> | undefined;
+  const stopAll = () => {
+    const enough = sleep(maxStopMs, undefined, { ref: false });
+    return Promise.race([Promise.all(workers.map((worker) => worker.stop())), enough]);
+  };
 
-    app.decorate('defineJob', async <Data extends object>(kind: string, definition: JobDefinition<Data>) => {
-      const { work, ...options } = definition;
-      const queue = await queues.open<Data>(kind, options);
-      const worker = work && createJobWorker(queue, work);
-      if (worker) workers.push(worker);
-      app.addHook('onListen', async () => worker?.start());
-      // `onClose` hooks run in reverse order, so what the work depends on, which was registered earlier, is still open.
-      app.addHook('onClose', async () => {
-        stopped ??= stopAll();
-        await stopped;
-      });
-      return { ...queue, runNow: async () => worker?.run() ?? 0 };
+  const defineJob = <Data extends object>(kind: string, definition: JobDefinition<Data>): Jobs<Data> => {
+    const { work, ...options } = definition;
+    const queue = queues.queue<Data>(kind);
+    app.addHook('onReady', () => queues.configure(kind, options));
+    const worker = work && createJobWorker(queue, work);
+    if (worker) workers.push(worker);
+    app.addHook('onListen', async () => worker?.start());
+    // `onClose` hooks run in reverse order, so what the work depends on, which was registered earlier, is still open.
+    app.addHook('onClose', async () => {
+      stopped ??= stopAll();
+      await stopped;
     });
-  },
-  { name: 'jobs', dependencies: ['database'] },
-);
+    return { ...queue, runNow: async () => worker?.run() ?? 0 };
+  };
+  return { defineJob };
+});

@@ -44,7 +44,7 @@ export async function rotate(
   store: KeyStore,
   algorithm: KeyPairAlgorithm,
   now: Date,
-  lead = leadTime,
+  lead: number,
 ): Promise<CreatedKey & { isAlreadyScheduled: boolean }> {
   return db.transaction(async (tx) => {
     const keys = await store.readForUpdate(tx);

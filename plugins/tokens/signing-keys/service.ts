@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Executor } from '../../../db/client.js';
-import type { Config } from '../../../schemas/config.js';
 import type { KeySet } from '../../../schemas/jwks.js';
-import type { Clock } from '../../platform/clock.js';
-import { addFirstKey } from './rotation.js';
-import type { KeyStore, SigningKey } from './store.js';
+import type { Services } from '../../platform/plugin.js';
+import { addFirstKey, type CreatedKey, revoke, rotate } from './rotation.js';
+import { createKeyStore, type SigningKey } from './store.js';
 
 /** The access token keys, cached in the memory of this instance. */
 export interface SigningKeys {
@@ -17,8 +15,18 @@ export interface SigningKeys {
   find(kid: string): Promise<SigningKey | undefined>;
   /** The public keys, for publication. */
   published(): KeySet;
+  /** Loads the keys when the service starts, and seals them with the current SECRET. */
+  start(): Promise<void>;
   /** Reloads the keys from the database, and creates the first one if the algorithm requires it. */
   reload(): Promise<void>;
+  /**
+   * Creates the successor of the current signing key. The old key still verifies tokens, and is removed when it is no longer needed.
+   * @param lead how long the new key is published before it signs, in milliseconds
+   * @returns the new key, or a successor that already exists; null if access tokens are signed with the key derived from SECRET
+   */
+  rotate(lead: number): Promise<(CreatedKey & { isAlreadyScheduled: boolean }) | null>;
+  /** Removes all keys, which invalidates all tokens signed with them. A new key, if the algorithm requires one, signs immediately. */
+  revoke(): Promise<{ removed: string[]; made: CreatedKey | undefined }>;
   /** Removes keys that are no longer needed, and seals the others with the current SECRET. */
   tidy(): Promise<void>;
 }
@@ -26,14 +34,12 @@ export interface SigningKeys {
 /** Milliseconds. The shortest interval between database queries that are caused by tokens with unknown key IDs. */
 const minPauseMs = 1_000;
 
-export function createSigningKeys(deps: {
-  db: Executor;
-  clock: Clock;
-  store: KeyStore;
-  algorithm: Config['ACCESS_TOKEN_ALGORITHM'];
-  onCreated(key: { kid: string; algorithm: string; signsFrom: Date }): void;
-}): SigningKeys {
-  const { db, clock, store, algorithm, onCreated } = deps;
+export function createSigningKeys(services: Services): SigningKeys {
+  const { config, db, clock, log } = services;
+  const { ACCESS_TOKEN_ALGORITHM: algorithm } = config;
+  const store = createKeyStore(services, (kid) =>
+    log.warn({ kid }, 'an access token key was encrypted with an unknown SECRET'),
+  );
   let keys: readonly SigningKey[] = [];
   let reading: Promise<void> = Promise.resolve();
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -54,7 +60,7 @@ export function createSigningKeys(deps: {
     let found = await store.read(db);
     if (algorithm !== 'HS256' && !found.some((key) => key.algorithm === algorithm)) {
       const made = await addFirstKey(db, store, algorithm, clock());
-      if (made) onCreated(made);
+      if (made) log.info(made, 'an access token key was created');
       found = await store.read(db);
     }
     keys = found;
@@ -84,6 +90,13 @@ export function createSigningKeys(deps: {
   return {
     signer,
     reload,
+    rotate: async (lead) => (algorithm === 'HS256' ? null : rotate(db, store, algorithm, clock(), lead)),
+    revoke: () => revoke(db, store, algorithm, clock()),
+
+    start: async () => {
+      await reload();
+      await store.reseal(db);
+    },
 
     find: async (kid) => {
       const key = known(kid);

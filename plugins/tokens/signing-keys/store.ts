@@ -8,11 +8,10 @@ import {
   resealSigningKey,
   type SigningKeyRecord,
 } from '../../../db/queries/tokens/signing-keys.js';
-import type { Config } from '../../../schemas/config.js';
 import type { KeyPairAlgorithm } from '../../../schemas/jwks.js';
-import type { Activity } from '../../activity/service.js';
 import { createSecretBox } from '../../platform/encryption.js';
 import { keysFor } from '../../platform/key-derivation.js';
+import type { Services } from '../../platform/plugin.js';
 import { type KeyPair, makeKeyPair, readKeyPair } from './key-pair.js';
 
 /** A key pair with its validity times. */
@@ -41,12 +40,7 @@ export interface KeyStore {
 const hour = 3_600_000;
 
 /** @param onUnreadable called once for each key that cannot be decrypted */
-export function createKeyStore(deps: {
-  config: Pick<Config, 'SECRET' | 'PREVIOUS_SECRETS' | 'ACCESS_TOKEN_TTL' | 'REFRESH_TOKEN_TTL' | 'SESSION_COOKIE_TTL'>;
-  activity: Pick<Activity, 'record'>;
-  onUnreadable(kid: string): void;
-}): KeyStore {
-  const { config, activity, onUnreadable } = deps;
+export function createKeyStore({ config, activity }: Services, onUnreadable: (kid: string) => void): KeyStore {
   const box = createSecretBox(keysFor(config, 'signing-key'));
   /** The longest lifetime of a token. Keys must be available for that long, so that the service can report a token as expired. */
   const maxTokenLifetime = Math.max(config.ACCESS_TOKEN_TTL, config.REFRESH_TOKEN_TTL, config.SESSION_COOKIE_TTL);

@@ -19,13 +19,10 @@ import {
 import { transact } from '../../../db/statements.js';
 import { storedEmail } from '../../../schemas/common.js';
 import { ApiError } from '../../../schemas/errors.js';
-import type { Activity } from '../../activity/service.js';
 import type { Client, Principal } from '../../http/caller.js';
 import { sessionIdOf } from '../../http/credential.js';
-import type { Mail } from '../../mail/index.js';
 import { cancelStateOf, changeStateOf } from '../../mail/recipients.js';
-import type { Clock } from '../../platform/clock.js';
-import type { StepUp } from '../../step-up/service.js';
+import type { Services } from '../../platform/plugin.js';
 import type { LinkTokens } from '../../tokens/link-tokens.js';
 import { endUnclaimedUsers } from '../end-unclaimed-users.js';
 
@@ -62,19 +59,13 @@ export interface EmailChanges {
   pendingEmailOf(userId: string): Promise<string | null>;
 }
 
-export function createEmailChanges(deps: {
-  db: Executor;
-  clock: Clock;
-  mail: Pick<Mail, 'enqueueAll'>;
-  linkTokens: LinkTokens;
-  stepUp: Pick<StepUp, 'requireStillProved'>;
-  activity: Pick<Activity, 'record'>;
-  /** How long a link can be used, in milliseconds. */
-  lifetime: number;
+export function createEmailChanges({ config, db, clock, mail, linkTokens, stepUp, activity }: Services): EmailChanges {
+  const { EMAIL_VERIFICATION_TOKEN_TTL: lifetime } = config;
   /** The pages that the links open. */
-  urls: { confirm: string; cancel: string };
-}): EmailChanges {
-  const { db, clock, mail, linkTokens, stepUp, activity, lifetime, urls } = deps;
+  const urls = {
+    confirm: `${config.PUBLIC_URL}/account/confirm-email`,
+    cancel: `${config.PUBLIC_URL}/account/cancel-email-change`,
+  };
 
   const eventOf = (action: 'email_change_request' | 'email_change_cancel', item: string) =>
     ({ action, collection: 'users', item }) as const;

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Executor } from '../../../db/client.js';
 import { hasActiveAdministrator, lockAdministrators } from '../../../db/queries/access/administrators.js';
 import { deleteRecords, lockRecords } from '../../../db/queries/items/writes.js';
 import { readSettings } from '../../../db/queries/settings/settings.js';
@@ -8,11 +7,10 @@ import { collections } from '../../../db/query-language/collections.js';
 import { transact } from '../../../db/statements.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { AccountExport, Profile, ProfileChanges } from '../../../schemas/own-account.js';
-import type { Activity } from '../../activity/service.js';
 import type { Principal } from '../../http/caller.js';
 import { invalidPayload, readValue } from '../../items/payload.js';
 import { createFairQueue, type FairQueue } from '../../passwords/hashing/fair-queue.js';
-import type { Clock } from '../../platform/clock.js';
+import type { Services } from '../../platform/plugin.js';
 import { isHttpsUrl } from '../../platform/urls.js';
 
 /** Operations of users on their own account, whatever their permissions. */
@@ -36,13 +34,9 @@ const forbidden = (reason: string) => new ApiError('FORBIDDEN', { reason });
 /** How many exports can wait. */
 const maxWaitingExports = 16;
 
-export function createOwnAccount(deps: {
-  db: Executor;
-  clock: Clock;
-  activity: Pick<Activity, 'record'>;
-  acceptsPasskeys: boolean;
-}): OwnAccount {
-  const { db, clock, activity, acceptsPasskeys } = deps;
+export function createOwnAccount({ config, db, clock, activity }: Services): OwnAccount {
+  const { AUTH_PASSKEYS: acceptsPasskeys } = config;
+
   const exportQueue = createExportQueue();
 
   const profileOf = async ({ userId }: Principal): Promise<Profile> => {

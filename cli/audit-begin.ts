@@ -5,12 +5,12 @@ import { beginChain } from '../plugins/activity/chain.js';
 import { createSignatures } from '../plugins/activity/signatures.js';
 import { loadConfig } from '../plugins/platform/config.js';
 import { keysFor } from '../plugins/platform/key-derivation.js';
-import { CommandError, explainFailure, withServiceDatabase } from './service-database.js';
+import { CommandError, explainFailure, withServices } from './command.js';
 
 try {
   const config = loadConfig();
   const signatures = createSignatures(keysFor(config, 'activity'));
-  await withServiceDatabase(config, (db) =>
+  await withServices(config, ({ db }) =>
     db.transaction(async (tx: Executor) => {
       if ((await highestPosition(tx)) !== null || !(await beginChain(tx, signatures))) {
         throw new CommandError('Save the tables activity and activity_chain, and empty both first.');

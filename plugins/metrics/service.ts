@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { type Outage, outageReasons } from '../../../schemas/errors.js';
+import { type Outage, outageReasons } from '../../schemas/errors.js';
 
 /** The number of running tasks, and of waiting tasks. */
 export interface Load {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Config } from '../../../schemas/config.js';
-import type { Attributes, Observe } from '../../platform/traced-operations.js';
+import type { Attributes, Observe } from '../traced-operations.js';
 
 /** Traces requests, and sends the traces to a collector. */
 export interface Tracing {

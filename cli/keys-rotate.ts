@@ -2,16 +2,11 @@
 // deletes all current keys instead, which invalidates everything they have signed. See docs/access-tokens.md.
 import { parseArgs } from 'node:util';
 import ms, { type StringValue } from 'ms';
-import { createAuditLog } from '../plugins/activity/audit-log.js';
-import { createActivity } from '../plugins/activity/service.js';
-import { createSignatures } from '../plugins/activity/signatures.js';
-import { systemClock } from '../plugins/platform/clock.js';
 import { loadConfig } from '../plugins/platform/config.js';
-import { keysFor } from '../plugins/platform/key-derivation.js';
-import { leadTime, revoke, rotate } from '../plugins/tokens/signing-keys/rotation.js';
-import { createKeyStore } from '../plugins/tokens/signing-keys/store.js';
+import { leadTime } from '../plugins/tokens/signing-keys/rotation.js';
+import type { SigningKeys } from '../plugins/tokens/signing-keys/service.js';
 import { keySetMaxAge } from '../schemas/jwks.js';
-import { CommandError, explainFailure, withServiceDatabase } from './service-database.js';
+import { CommandError, explainFailure, withServices } from './command.js';
 
 try {
   process.stdout.write(`${await run(readOptions())}\n`);
@@ -22,23 +17,15 @@ try {
 
 async function run({ lead, isRevocation }: { lead: number; isRevocation: boolean }): Promise<string> {
   const config = loadConfig();
-  const { ACCESS_TOKEN_ALGORITHM: algorithm } = config;
-  return withServiceDatabase(config, async (db) => {
-    const auditLog = createAuditLog({
-      db,
-      clock: systemClock,
-      signatures: createSignatures(keysFor(config, 'activity')),
-      // A command rejects no requests.
-      rateLimits: { mayRecordRefusal: async () => 'no' },
-    });
-    const store = createKeyStore({ config, activity: createActivity(auditLog), onUnreadable: reportUnreadable });
-    if (isRevocation) return describeRevocation(await revoke(db, store, algorithm, systemClock()));
-    if (algorithm === 'HS256') {
+  return withServices(config, async ({ signingKeys }) => {
+    if (isRevocation) return describeRevocation(await signingKeys.revoke());
+    const rotated = await signingKeys.rotate(lead);
+    if (rotated === null) {
       throw new CommandError(
         'ACCESS_TOKEN_ALGORITHM is HS256: access tokens are signed with a key derived from SECRET. To change it, see "Changing the secret" in docs/operations.md.',
       );
     }
-    const { kid, signsFrom, isAlreadyScheduled } = await rotate(db, store, algorithm, systemClock(), lead);
+    const { kid, algorithm, signsFrom, isAlreadyScheduled } = rotated;
     if (isAlreadyScheduled)
       return `A rotation is already in progress: ${kid} signs from ${signsFrom.toISOString()}. Nothing was changed.`;
     const isShort = lead < keySetMaxAge * 1_000;
@@ -54,18 +41,12 @@ async function run({ lead, isRevocation }: { lead: number; isRevocation: boolean
   });
 }
 
-function describeRevocation({ removed, made }: Awaited<ReturnType<typeof revoke>>): string {
+function describeRevocation({ removed, made }: Awaited<ReturnType<SigningKeys['revoke']>>): string {
   const gone = removed.length === 1 ? '1 key was removed' : `${removed.length} keys were removed`;
   return [
     `${gone}. Within five seconds, no instance accepts tokens that were signed with a removed key.`,
     ...(made ? [`The new key is ${made.kid} (${made.algorithm}). It signs tokens from now on.`] : []),
   ].join('\n');
-}
-
-function reportUnreadable(kid: string): void {
-  process.stderr.write(
-    `The key ${kid} was encrypted with a secret that is neither in SECRET nor in PREVIOUS_SECRETS.\n`,
-  );
 }
 
 function readOptions(): { lead: number; isRevocation: boolean } {

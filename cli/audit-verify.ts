@@ -5,7 +5,7 @@ import { createSignatures } from '../plugins/activity/signatures.js';
 import { type NotedHead, type Verdict, verifyActivity } from '../plugins/activity/verify.js';
 import { loadConfig } from '../plugins/platform/config.js';
 import { keysFor } from '../plugins/platform/key-derivation.js';
-import { CommandError, explainFailure, withServiceDatabase } from './service-database.js';
+import { CommandError, explainFailure, withServices } from './command.js';
 
 try {
   const noted = readHead();
@@ -20,7 +20,7 @@ try {
 async function verify(noted: NotedHead | undefined): Promise<Verdict> {
   const config = loadConfig();
   const signatures = createSignatures(keysFor(config, 'activity'));
-  return withServiceDatabase(config, (db) =>
+  return withServices(config, ({ db }) =>
     // Read a consistent snapshot, although the service keeps running.
     db.transaction((tx) => verifyActivity(tx, signatures, noted), {
       isolationLevel: 'repeatable read',

@@ -1,0 +1,148 @@
+import type { FastifyRequest } from 'fastify';
+import { collections } from '../../db/query-language/collections.js';
+import { plainFields } from '../../db/query-language/fields.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { Need, RouteAccess } from '../../schemas/needs.js';
+import type { Caller, Principal } from '../http/caller.js';
+import { type AcceptedKinds, acceptedByDefault, requireKind } from '../http/credential.js';
+import { definePlugin, type Services } from '../platform/plugin.js';
+import { createMonitoring, type MonitoringCaller } from './monitoring.js';
+import { meetsNeed } from './needs.js';
+
+declare module '../platform/plugin.js' {
+  interface Services {
+    /** Whether the Authorization header of a request contains METRICS_TOKEN. */
+    hasMetricsToken(request: Pick<FastifyRequest, 'headers'>): boolean;
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The authenticated user; null for an anonymous caller. */
+    principal: Principal | null;
+    /** The authenticated user, on routes that require one. */
+    currentUser: Principal;
+    /** The caller of a route that evaluates permissions. The caller can be anonymous. */
+    caller: Caller;
+    /** Whether the route accepted the credential, or its absence. If the request is rejected later, it is for another reason. */
+    isAdmitted: boolean;
+    /** Set instead of `principal` on routes for monitoring, if the caller was not looked up in the database. */
+    monitor: MonitoringCaller['monitor'];
+  }
+  interface FastifyContextConfig {
+    access?: RouteAccess;
+    /** The kinds of credentials that the operation accepts. Callers with another one get FORBIDDEN. Default: `acceptedByDefault`. */
+    credentials?: AcceptedKinds;
+    /** Callers who do not meet this need are rejected before the service evaluates their body and query. */
+    needs?: Need;
+    /** Whether users who must still set up or prove a second factor can call the route. */
+    beforeTfa?: boolean;
+    /** Whether the route returns the caller's own row, which is read together with their rights. */
+    readsOwnRow?: boolean;
+    /** Whether the route reports on the service itself, and must do so even if the database does not respond. */
+    isForMonitoring?: boolean;
+  }
+}
+
+/**
+ * `request.principal`, `request.currentUser` and `request.caller`. Every request is authenticated before anything else happens.
+ */
+export const authenticationPlugin = definePlugin('access/authentication', (services, app) => {
+  const { config, access, stepUp, ownPassword, signInMethods, lastAccess } = services;
+  app.decorateRequest('principal', null);
+  app.decorateRequest('isAdmitted', false);
+  app.decorateRequest('monitor', null);
+  const monitoring = createMonitoring(services);
+  app.decorateRequest('currentUser', {
+    getter(this: FastifyRequest) {
+      if (!this.principal) throw new ApiError('INVALID_CREDENTIALS');
+      return this.principal;
+    },
+  });
+  app.decorateRequest('caller', null as unknown as Caller);
+
+  app.addHook('onRequest', async (request, reply) => {
+    // Every route declares a rule. If a route ever lacks one, it requires authentication.
+    const rule = request.routeOptions.config.access ?? 'authenticated';
+    if (rule === 'open') return;
+    const { evaluatesSessionCookie, isForMonitoring } = request.routeOptions.config;
+    const presented = presentedIn(request, evaluatesSessionCookie ? undefined : config.SESSION_COOKIE_NAME);
+    if (presented) {
+      try {
+        const { tokens } = presented;
+        if (isForMonitoring) Object.assign(request, await monitoring.identify(tokens, request.client));
+        else request.principal = await access.authenticate(tokens, request.client, ownFields(request));
+      } catch (error) {
+        const isCookie = presented.isCookie && error instanceof ApiError && error.status < 500;
+        // An expired cookie is not cleared, because the browser removes it.
+        const isDead = isCookie && (error.code === 'INVALID_CREDENTIALS' || error.code === 'INVALID_TOKEN');
+        if (isDead && !error.keepsCookie) reply.clearSessionCookie();
+        // A neighboring host may have set the cookie. It must not prevent users from logging in.
+        if (!isCookie || rule !== 'anonymous') throw error;
+      }
+    }
+    const { principal } = request;
+    if (rule === 'authenticated' && !principal) throw new ApiError('INVALID_CREDENTIALS');
+    request.isAdmitted = true;
+    if (principal?.mustSetUpTfa && !request.routeOptions.config.beforeTfa) {
+      throw new ApiError('FORBIDDEN', {
+        reason: 'Set up two-factor authentication first, or confirm your identity with your passkey',
+      });
+    }
+    if (rule === 'permission') request.caller = principal ?? (await access.anonymous(request.client));
+    const { needs, credentials = acceptedByDefault, requiresFresh, refusesManagedUsers } = request.routeOptions.config;
+    const caller = principal ?? request.caller;
+    if (needs !== undefined && !(caller && meetsNeed(caller, needs))) throw new ApiError('FORBIDDEN');
+    if (principal) requireKind(principal, credentials);
+    if (refusesManagedUsers) signInMethods.requireUnmanaged(await ownPassword.read(request.currentUser));
+    if (requiresFresh) await stepUp.requireFresh(request.currentUser);
+  });
+
+  app.addHook('onResponse', async ({ principal }) => {
+    if (principal) lastAccess.recordRequest(principal);
+  });
+  const hasMetricsToken: Services['hasMetricsToken'] = ({ headers }) =>
+    monitoring.isMetricsToken(bearerToken(headers.authorization) ?? '');
+  return { hasMetricsToken };
+});
+
+/** The fields of the caller's own row that a route will return, if they can be determined this early. */
+function ownFields({ routeOptions, query }: FastifyRequest): readonly string[] | undefined {
+  const { fields, meta } = query as { fields?: unknown; meta?: unknown };
+  return routeOptions.config.readsOwnRow && meta === undefined ? plainFields(fields, collections.users) : undefined;
+}
+
+interface Presented {
+  /** One token, or several if the request has several session cookies. */
+  tokens: readonly string[];
+  isCookie: boolean;
+}
+
+/**
+ * What a request presents: a token in the query or in the header, but not in both. The session cookie is used only if there is
+ * no token.
+ * @param sessionCookie name of the session cookie; undefined: the cookie is not a credential for this route
+ * @throws {ApiError} INVALID_PAYLOAD
+ */
+function presentedIn(request: FastifyRequest, sessionCookie: string | undefined): Presented | undefined {
+  const query = (request.query as { access_token?: unknown }).access_token;
+  if (query !== undefined && typeof query !== 'string') {
+    throw new ApiError('INVALID_PAYLOAD', { reason: 'access_token must be a single string' });
+  }
+  const header = bearerToken(request.headers.authorization);
+  if (query && header) {
+    throw new ApiError('INVALID_PAYLOAD', {
+      reason: 'The request has a token both in the query and in the Authorization header. Send only one.',
+    });
+  }
+  if (query) return { tokens: [query], isCookie: false };
+  if (header) return { tokens: [header], isCookie: false };
+  const cookies = sessionCookie === undefined ? [] : request.cookieValues(sessionCookie);
+  return cookies.length > 0 ? { tokens: cookies, isCookie: true } : undefined;
+}
+
+/** The token of `Bearer <token>` (RFC 6750, 2.1): case-insensitive scheme, exactly two parts. Other schemes are ignored. */
+function bearerToken(header: string | undefined): string | undefined {
+  const [scheme, token, ...rest] = header?.split(' ') ?? [];
+  return scheme?.toLowerCase() === 'bearer' && token && rest.length === 0 ? token : undefined;
+}
