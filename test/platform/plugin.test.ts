@@ -1,3 +1,5 @@
+// @suite embedded-only: hardly depends on the engine
+
 import fastify from 'fastify';
 import t from 'tap';
 import { definePlugin, type Module, type Services } from '../../plugins/platform/plugin.js';
