@@ -4,7 +4,7 @@ import { buildApp, type Overrides } from '../../app.js';
 import { loadConfig } from '../../plugins/platform/config.js';
 import { createTestClock, type TestClock } from './clock.js';
 import { createTestDatabase, type TestDatabase } from './databases.js';
-import { checkAnswer } from './document.js';
+import { checkAnswer, requireDocumented } from './document.js';
 import { watchPlans } from './plans.js';
 import { atEndOf } from './teardown.js';
 import { cheapHashing, noLimits } from './variables.js';
@@ -58,6 +58,7 @@ export async function startTestApp(
       await database.drop();
     }
   });
+  requireDocumented(app.operations);
 
   const request = async (options: InjectOptions) => {
     const response = await plans.during(async () => app.inject(options));

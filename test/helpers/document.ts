@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { FastifyInstance } from 'fastify';
 import { parse } from 'yaml';
 import { formats } from '../../schemas/common.js';
 import { type Described, outcomeOf } from '../../scripts/conformance.js';
@@ -147,6 +148,24 @@ export const committedDocument = (): OpenApiDocument => {
   document ??= readDocument();
   return document;
 };
+
+/**
+ * Requires that the document in the repository contains these operations. Responses of an operation that it lacks could not be checked.
+ * @throws if it lacks one
+ */
+export function requireDocumented(operations: FastifyInstance['operations']): void {
+  const documented = new Set(
+    Object.entries(committedDocument().paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(
+        ([method, { operationId }]) => `${operationId} (${method.replace(/^x-/, '').toUpperCase()} ${path})`,
+      ),
+    ),
+  );
+  const missing = [...operations]
+    .map(([id, { method, url }]) => `${id} (${method} ${url.replaceAll(/:(\w+)/g, '{$1}')})`)
+    .filter((operation) => !documented.has(operation));
+  if (missing.length > 0) throw new Error(`openapi.yaml lacks ${missing.join(', ')}. Run npm run openapi`);
+}
 
 /** Parsing the YAML takes as long as some test files do, so the result is kept as JSON, with a hash of the text. */
 function readDocument(): OpenApiDocument {

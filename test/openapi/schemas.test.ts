@@ -5,7 +5,7 @@ import t from 'tap';
 import { collections } from '../../db/query-language/collections.js';
 import { formats } from '../../schemas/common.js';
 import { operatorsOf } from '../../schemas/operators.js';
-import { committedDocument, createDocumentCheck } from '../helpers/document.js';
+import { committedDocument, createDocumentCheck, requireDocumented } from '../helpers/document.js';
 
 interface Schema {
   $ref?: string;
@@ -120,6 +120,23 @@ t.test('response schemas are closed: every object declares its properties, or is
     }
   }
   t.ok(seen.size > 50);
+});
+
+t.test('an operation that the document lacks is reported', async (t) => {
+  const check = (id: string, method: string, url: string) =>
+    requireDocumented(new Map([[id, { method, url, config: {} }]]));
+  t.doesNotThrow(() => check('readUser', 'GET', '/users/:id'));
+  for (const [id, method, url] of [
+    ['readPerson', 'GET', '/users/:id'],
+    ['readUser', 'SEARCH', '/users/:id'],
+    ['readUser', 'GET', '/people/:id'],
+  ] as const) {
+    t.throws(
+      () => check(id, method, url),
+      { message: /^openapi\.yaml lacks .*\. Run npm run openapi$/ },
+      `${id} ${method} ${url}`,
+    );
+  }
 });
 
 t.test('the document check rejects undocumented responses', async (t) => {
