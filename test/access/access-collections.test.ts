@@ -3,7 +3,8 @@ import t from 'tap';
 import { permissions } from '../../db/schema.js';
 import type { ErrorCode } from '../../schemas/errors.js';
 import { bearer } from '../helpers/app.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { createUser } from '../helpers/users.js';
 import { asAdmin, type Extensions, patch, refusedUnchanged, remove, startWithAdmin } from '../helpers/writing.js';
 
 t.test('roles, policies, permissions and settings', async (t) => {

@@ -4,12 +4,13 @@ import { policies, rolePolicies, roles, userPolicies } from '../../db/schema.js'
 import { deriveKey } from '../../plugins/platform/key-derivation.js';
 import { createAccessTokens } from '../../plugins/tokens/access-tokens.js';
 import type { ErrorCode } from '../../schemas/errors.js';
-import { createAccount, updateAccount } from '../helpers/accounts.js';
-import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { bearer, startTestApp } from '../helpers/app.js';
 import { setCookies } from '../helpers/cookies.js';
+import { administrator } from '../helpers/credentials.js';
 import { accessTokenHeader, accessTokenKey, decodeJwt, encodePart, signJwt } from '../helpers/jwt.js';
 import { refused } from '../helpers/refusals.js';
 import { rfcSecret } from '../helpers/totp.js';
+import { changeUser, createUser } from '../helpers/users.js';
 
 const { app, clock, post, get } = await startTestApp(t);
 const key = accessTokenKey(app);
@@ -20,7 +21,7 @@ async function accessTokenOf(account: { email: string; password: string }, mode 
   return response.json().data.access_token ?? setCookies(response).gatehouse_session_token?.value ?? '';
 }
 
-const account = await createAccount(app);
+const account = await createUser(app);
 const token = await accessTokenOf(account);
 const { claims } = decodeJwt(token);
 const me = (presented: string) => get('/users/me', bearer(presented));
@@ -75,7 +76,7 @@ t.test('an access token contains the expected claims and no others', async (t) =
     },
   ];
   for (const { what, columns, own, expected } of cases) {
-    const user = await createAccount(app, columns);
+    const user = await createUser(app, columns);
     if (own) await app.db.insert(userPolicies).values({ user: user.id, policy: own });
     for (const [mode, lifetime] of [
       ['json', 900],
@@ -95,11 +96,11 @@ t.test('an access token contains the expected claims and no others', async (t) =
     }
   }
 
-  const withTfa = await createAccount(app, { role: strict.role });
+  const withTfa = await createUser(app, { role: strict.role });
   const demanded = decodeJwt(await accessTokenOf(withTfa));
   t.equal(demanded.claims.enforce_tfa, true);
   const { refresh_token } = (await post('/auth/login', withTfa)).json().data;
-  await updateAccount(app, withTfa.id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, withTfa.id) });
+  await changeUser(app, withTfa.id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, withTfa.id) });
   const refreshed = (await post('/auth/refresh', { refresh_token })).json().data;
   t.notOk('enforce_tfa' in decodeJwt(refreshed.access_token).claims, 'no enforce_tfa claim once TFA is set up');
 });
@@ -113,7 +114,7 @@ t.test('rights come from the database, never from the token', async (t) => {
     { status: 'ok' },
     'no details for administrators',
   );
-  const details = await get('/server/health', bearer(await accessTokenOf(admin)));
+  const details = await get('/server/health', bearer(await accessTokenOf(administrator)));
   t.ok(details.json().checks, 'a real administrator gets the details');
 });
 
@@ -320,7 +321,7 @@ t.test('a JWT from another issuer is treated as an unknown static token (CVE-202
 });
 
 t.test('if a claim is duplicated, the last value applies, also when the service selects the key', async (t) => {
-  const other = await createAccount(app);
+  const other = await createUser(app);
   const text = JSON.stringify(claims).slice(1);
   await accepted(t, signJwt(key, `{"id":"${other.id}","iss":"other","exp":1,${text}`), 'other values before ours');
   const after = (more: string) => `{${text.slice(0, -1)},${more}}`;
@@ -337,7 +338,7 @@ t.test('claims are not read from the prototype', async (t) => {
 });
 
 t.test('a token is rejected if its user and its session do not match', async (t) => {
-  const other = await createAccount(app);
+  const other = await createUser(app);
   const theirs = decodeJwt(await accessTokenOf(other)).claims;
   const cases = {
     'another user’s id': { ...claims, id: theirs.id },

@@ -5,21 +5,16 @@ import { ConfigError, loadConfig } from '../../plugins/platform/config.js';
 import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
 import type { ErrorCode } from '../../schemas/errors.js';
 import { userStatuses } from '../../schemas/users.js';
-import { createAccount, updateAccount } from '../helpers/accounts.js';
-import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { bearer, startTestApp } from '../helpers/app.js';
 import { day, minute } from '../helpers/clock.js';
 import { clearedCookies, sessionCookie, setCookies } from '../helpers/cookies.js';
+import { administrator } from '../helpers/credentials.js';
 import { accessTokenKey, decodeJwt, signJwt } from '../helpers/jwt.js';
 import { refused } from '../helpers/refusals.js';
 import { countStatements } from '../helpers/statements.js';
+import { changeUser, createUser, createUserWithToken } from '../helpers/users.js';
 
 const { app, clock, post, get, request } = await startTestApp(t);
-
-/** Creates a user with a static token. */
-async function createTokenHolder(columns: Parameters<typeof createAccount>[1] = {}) {
-  const token = `static-token-${Math.random().toString(36).slice(2)}`;
-  return { ...(await createAccount(app, { ...columns, tokenHash: hashToken(token) })), token };
-}
 
 /** Logs in once in mode `json` and once in mode `session`, and returns the tokens. */
 async function logIn(account: { email: string; password: string }) {
@@ -32,7 +27,7 @@ async function logIn(account: { email: string; password: string }) {
   };
 }
 
-const [ann, bob] = [await createTokenHolder(), await createTokenHolder()];
+const [ann, bob] = [await createUserWithToken(app), await createUserWithToken(app)];
 const [annTokens, bobTokens] = [await logIn(ann), await logIn(bob)];
 
 interface Presented {
@@ -43,7 +38,7 @@ interface Presented {
 /** A route that requires a user, and public routes with and without a body. */
 const routes = {
   'GET /users/me': ({ query = '', headers }: Presented) => get(`/users/me${query}`, headers),
-  'POST /auth/login': ({ query = '', headers }: Presented) => post(`/auth/login${query}`, admin, headers),
+  'POST /auth/login': ({ query = '', headers }: Presented) => post(`/auth/login${query}`, administrator, headers),
   'GET /server/info': ({ query = '', headers }: Presented) => get(`/server/info${query}`, headers),
 };
 const isPublic = (name: string) => name !== 'GET /users/me';
@@ -120,7 +115,7 @@ t.test('an Authorization header without a supported scheme and exactly one token
     `BearerToken ${access}`,
     `Token ${access}`,
     `JWT ${access}`,
-    `Basic ${Buffer.from(`${admin.email}:${admin.password}`).toString('base64')}`,
+    `Basic ${Buffer.from(`${administrator.email}:${administrator.password}`).toString('base64')}`,
     `Basic ${access}`,
     'Digest username="admin"',
     `Basic YTpi, Bearer ${access}`,
@@ -200,28 +195,28 @@ t.test('the session cookie is ignored if the query or the header contains a cred
 
 t.test('a static token is valid only while its user is active', async (t) => {
   for (const status of userStatuses) {
-    const { token, id } = await createTokenHolder({ status });
+    const { token, id } = await createUserWithToken(app, { status });
     for (const presented of [{ headers: bearer(token) }, { query: `?access_token=${token}` }]) {
       if (status === 'active') await seenAs(t, presented, { id }, status);
       else await refusedEverywhere(t, presented, 'INVALID_CREDENTIALS', status);
     }
   }
 
-  const holder = await createTokenHolder();
+  const holder = await createUserWithToken(app);
   await seenAs(t, { headers: bearer(holder.token) }, holder, 'before');
-  await updateAccount(app, holder.id, { status: 'suspended' });
+  await changeUser(app, holder.id, { status: 'suspended' });
   await refusedEverywhere(
     t,
     { headers: bearer(holder.token) },
     'INVALID_CREDENTIALS',
     'suspended: rejected on the next request',
   );
-  await updateAccount(app, holder.id, { status: 'active', tokenHash: hashToken('another-token') });
+  await changeUser(app, holder.id, { status: 'active', tokenHash: hashToken('another-token') });
   await refusedEverywhere(t, { headers: bearer(holder.token) }, 'INVALID_CREDENTIALS', 'replaced: now rejected');
-  await updateAccount(app, holder.id, { tokenHash: null });
+  await changeUser(app, holder.id, { tokenHash: null });
   await refusedEverywhere(t, { headers: bearer('another-token') }, 'INVALID_CREDENTIALS', 'removed');
 
-  const external = await createTokenHolder({ provider: 'github', password: null });
+  const external = await createUserWithToken(app, { provider: 'github', password: null });
   await seenAs(t, { headers: bearer(external.token) }, external, 'a user of another provider');
 });
 
@@ -258,9 +253,9 @@ t.test('an unusable session cookie is cleared unless it has only expired, and pu
   await ignoredOnPublicRoutes(t, sessionCookie(forged(session)), 'INVALID_TOKEN', 'forged', cleared);
   await ignoredOnPublicRoutes(t, sessionCookie(expired(session)), 'TOKEN_EXPIRED', 'expired');
 
-  const account = await createAccount(app);
+  const account = await createUser(app);
   const tokens = await logIn(account);
-  await updateAccount(app, account.id, { status: 'suspended' });
+  await changeUser(app, account.id, { status: 'suspended' });
   await ignoredOnPublicRoutes(t, sessionCookie(tokens.session), 'INVALID_CREDENTIALS', 'suspended', cleared);
 
   const carriers: [Presented, string][] = [
@@ -275,7 +270,7 @@ t.test('an unusable session cookie is cleared unless it has only expired, and pu
 t.test('the service clears a cookie with the attributes that it used to set it', async (t) => {
   const attributesOf = (response: LightMyRequestResponse) =>
     setCookies(response).gatehouse_session_token?.attributes.filter((text) => !/^(Max-Age|Expires)/.test(text));
-  const given = attributesOf(await post('/auth/login', { ...admin, mode: 'session' }));
+  const given = attributesOf(await post('/auth/login', { ...administrator, mode: 'session' }));
   t.ok(given?.includes('Path=/'));
   t.strictSame(
     attributesOf(await get('/server/info', sessionCookie('rubbish'))),
@@ -285,7 +280,7 @@ t.test('the service clears a cookie with the attributes that it used to set it',
 });
 
 t.test('a login replaces an unusable cookie', async (t) => {
-  const response = await post('/auth/login', { ...admin, mode: 'session' }, sessionCookie('rubbish'));
+  const response = await post('/auth/login', { ...administrator, mode: 'session' }, sessionCookie('rubbish'));
   t.equal(response.statusCode, 200);
   t.strictSame(clearedCookies(response), []);
   t.match(setCookies(response).gatehouse_session_token?.value, /^[\w-]+\.[\w-]+\.[\w-]+$/);
@@ -343,7 +338,7 @@ t.test('the credential is checked before the body', async (t) => {
 });
 
 t.test('a valid credential in the request does not replace the login credentials', async (t) => {
-  const response = await post('/auth/login', admin, bearer(annTokens.access));
+  const response = await post('/auth/login', administrator, bearer(annTokens.access));
   const { claims } = decodeJwt(response.json().data.access_token);
   t.not(claims.id, ann.id);
   t.equal(claims.admin_access, true);
@@ -368,7 +363,7 @@ t.test('if a real connection sends two Authorization headers, the first applies,
 });
 
 t.test('access tokens expire 15 minutes after login, and session tokens after a day', async (t) => {
-  const account = await createAccount(app);
+  const account = await createUser(app);
   const { access, session } = await logIn(account);
   clock.advance(14 * minute);
   await seenAs(t, { headers: bearer(access) }, account, 'access, in time');

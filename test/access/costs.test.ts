@@ -8,9 +8,10 @@ import { startTestApp } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { costOf } from '../helpers/costs.js';
 import { allOperations, type BodySchema } from '../helpers/operations.js';
-import { createPolicy, createUser } from '../helpers/records.js';
+import { createPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { assertUnchanged, policyWith, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged, policyWith } from '../helpers/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 
 /** A rejected request causes no hash, no email, and only a few statements, however many items it contains. */
 
@@ -19,7 +20,7 @@ const { app, request } = service;
 
 const password = 'a password that nobody has';
 const ownRow = { id: { _eq: '$CURRENT_USER' } };
-const member = await tokenHolder(app, {
+const member = await createUserWithToken(app, {
   policies: [
     await policyWith(app, [
       { collection: 'users', action: 'read', fields: ['*'] },
@@ -27,7 +28,7 @@ const member = await tokenHolder(app, {
     ]),
   ],
 });
-const creator = await tokenHolder(app, {
+const creator = await createUserWithToken(app, {
   policies: [
     await policyWith(app, [
       { collection: 'users', action: 'create', fields: ['*'], validation: { email: { _ends_with: '@ours.example' } } },
@@ -35,14 +36,14 @@ const creator = await tokenHolder(app, {
     ]),
   ],
 });
-const archivist = await tokenHolder(app, {
+const archivist = await createUserWithToken(app, {
   policies: [
     await policyWith(app, [
       { collection: 'users', action: 'update', fields: ['*'], permissions: { title: { _eq: 'archived' } } },
     ]),
   ],
 });
-const administrator = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+const administrator = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
 const others: string[] = [];
 for (let index = 0; index < 200; index++) others.push((await createUser(app, { password: 'none' })).id);
 const taken = (await createUser(app, { password: 'none', email: 'taken@ours.example' })).email;
@@ -158,7 +159,7 @@ const exampleOf = (name: string, { format }: BodySchema): unknown => {
 const checksPassword = new Set(['login']);
 
 t.test('no operation hashes a password for a caller without rights', async (t) => {
-  const nobody = await tokenHolder(app, { password: 'none' });
+  const nobody = await createUserWithToken(app, { password: 'none' });
   const reading = new Set(['GET', 'HEAD', 'SEARCH']);
   const callers = [
     { what: 'anonymous', headers: {} },

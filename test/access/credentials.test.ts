@@ -5,7 +5,6 @@ import { createStaticTokenResolver } from '../../plugins/access/credentials/stat
 import { createAccess } from '../../plugins/access/service.js';
 import { type AcceptedKinds, acceptedByDefault, type Credential, requireKind } from '../../plugins/http/credential.js';
 import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
-import { createAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
 
 const { app } = await startTestApp(t);
@@ -24,7 +23,7 @@ const scratch: CredentialResolver = {
 };
 
 t.test('a kind of credential needs a resolver, and operations refuse it until they name it', async (t) => {
-  const { id } = await createAccount(app, { tokenHash: hashToken('secret') });
+  const { id } = await createUser(app, { tokenHash: hashToken('secret') });
   const access = createAccess(app, [scratch, createStaticTokenResolver(app)]);
   const client = (await access.anonymous({ ip: null } as never)).client;
   const caller = await access.authenticate(['scratch:read:secret'], client);

@@ -3,10 +3,9 @@
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { permissions, settings } from '../../db/schema.js';
-import { storedUser } from '../helpers/accounts.js';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { mailsTo } from '../helpers/mails.js';
-import { createPolicy, createRole, createUser, setPublicPolicy } from '../helpers/records.js';
+import { createPolicy, createRole, setPublicPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import {
   actions,
@@ -15,9 +14,9 @@ import {
   everyPermission,
   policyWith,
   rightsOfEverybody,
-  tokenHolder,
 } from '../helpers/rights.js';
 import { logIn, openSession } from '../helpers/sessions.js';
+import { createUser, createUserWithToken, storedUser } from '../helpers/users.js';
 
 type Method = 'POST' | 'PATCH' | 'DELETE';
 
@@ -35,11 +34,11 @@ const strongPolicy = await policyWith(app, [
 const strongRole = await createRole(app, { policies: [strongPolicy] });
 const plainRole = await createRole(app);
 
-const chief = await tokenHolder(app, { role: adminRole });
-const heir = await tokenHolder(app, { role: belowAdmin });
-const strong = await tokenHolder(app, { role: strongRole });
-const sleeping = await tokenHolder(app, { role: strongRole, status: 'suspended' });
-const plain = await tokenHolder(app, { role: plainRole });
+const chief = await createUserWithToken(app, { role: adminRole });
+const heir = await createUserWithToken(app, { role: belowAdmin });
+const strong = await createUserWithToken(app, { role: strongRole });
+const sleeping = await createUserWithToken(app, { role: strongRole, status: 'suspended' });
+const plain = await createUserWithToken(app, { role: plainRole });
 
 const own = { id: { _eq: '$CURRENT_USER' } };
 const ownRow = await policyWith(app, [
@@ -52,14 +51,14 @@ const usersOnly = await policyWith(
 );
 
 const callers = {
-  'all but admin access': await tokenHolder(app, { role: await createRole(app, { policies: [everything] }) }),
-  'user manager': await tokenHolder(app, { role: await createRole(app, { policies: [usersOnly] }) }),
-  'own row': await tokenHolder(app, { policies: [ownRow], role: plainRole }),
-  'app user': await tokenHolder(app, {
+  'all but admin access': await createUserWithToken(app, { role: await createRole(app, { policies: [everything] }) }),
+  'user manager': await createUserWithToken(app, { role: await createRole(app, { policies: [usersOnly] }) }),
+  'own row': await createUserWithToken(app, { policies: [ownRow], role: plainRole }),
+  'app user': await createUserWithToken(app, {
     role: await createRole(app, { policies: [await createPolicy(app, { appAccess: true })] }),
   }),
-  'no rights': await tokenHolder(app, { role: plainRole }),
-  'without a role': await tokenHolder(app),
+  'no rights': await createUserWithToken(app, { role: plainRole }),
+  'without a role': await createUserWithToken(app),
   nobody: { id: '', headers: {} as Record<string, string> },
 };
 
@@ -248,7 +247,7 @@ t.test(
         { collection: 'users', action: 'delete', permissions: sameTeam },
       ]);
       const [one, two] = [await createRole(app, { policies: [leads] }), await createRole(app, { policies: [leads] })];
-      const lead = await tokenHolder(app, { role: one });
+      const lead = await createUserWithToken(app, { role: one });
       const [mate, other] = [await createUser(app, { role: one }), await createUser(app, { role: two })];
       const payload = { password: 'a password that the lead knows' };
       const headers = await openSession(app, lead.id);
@@ -274,7 +273,7 @@ t.test(
       ];
       for (const [status, granted] of cases) {
         const policy = await policyWith(app, [{ ...reset, fields: ['password'] }, ...(granted ? [granted] : [])]);
-        const caller = await tokenHolder(app, { policies: [policy], role: plainRole });
+        const caller = await createUserWithToken(app, { policies: [policy], role: plainRole });
         const payload = { password: 'a password that the caller knows' };
         const { statusCode } = await request({
           method: 'PATCH',
@@ -306,7 +305,7 @@ t.test('a support desk cannot take over an account by inviting its user again', 
     { collection: 'users', action: 'create', fields: ['email', 'role', 'status'] },
     { collection: 'users', action: 'update', fields: ['status', 'password'] },
   ]);
-  const desk = await tokenHolder(app, { role: await createRole(app, { policies: [policy] }) });
+  const desk = await createUserWithToken(app, { role: await createRole(app, { policies: [policy] }) });
   const invite = (email: string | string[], role: string, headers = desk.headers) =>
     service.post('/users/invite', { email, role }, headers);
   const password = 'a password that the desk knows';
@@ -506,13 +505,13 @@ t.test('presets cannot grant rights', async (t) => {
     { token: 'a-token-that-the-caller-knows-and-is-long' },
   ]) {
     const policy = await policyWith(app, [{ collection: 'users', action: 'create', fields: ['*'], presets }]);
-    const { headers } = await tokenHolder(app, { policies: [policy], role: plainRole });
+    const { headers } = await createUserWithToken(app, { policies: [policy], role: plainRole });
     await areRefused(t, 'preset', headers, JSON.stringify(presets), creations({}));
   }
   const policy = await policyWith(app, [
     { collection: 'users', action: 'create', fields: ['email', 'password'], presets: { status: 'draft' } },
   ]);
-  const { headers } = await tokenHolder(app, { policies: [policy], role: plainRole });
+  const { headers } = await createUserWithToken(app, { policies: [policy], role: plainRole });
   await areRefused(t, 'preset', headers, 'a field that is only preset', creations({ status: 'active' }));
   const after = await rightsOfEverybody(app);
   for (const [id, rights] of before) t.strictSame(after.get(id), rights);
@@ -527,7 +526,7 @@ t.test('presets cannot contain secrets, because anyone who can read permissions 
 });
 
 t.test('users can suspend themselves but cannot undo it', async (t) => {
-  const self = await tokenHolder(app, { policies: [ownRow], role: plainRole });
+  const self = await createUserWithToken(app, { policies: [ownRow], role: plainRole });
   const set = (status: string) =>
     request({ method: 'PATCH', url: '/users/me', headers: self.headers, payload: { status } });
   t.equal((await set('active')).statusCode, 200);
@@ -537,7 +536,7 @@ t.test('users can suspend themselves but cannot undo it', async (t) => {
 });
 
 t.test('a permission lets users change their own token, but not the token of another user', async (t) => {
-  const self = await tokenHolder(app, { policies: [ownRow, usersOnly], role: plainRole });
+  const self = await createUserWithToken(app, { policies: [ownRow, usersOnly], role: plainRole });
   const payload = { token: 'a-token-of-my-own-that-is-long-enough' };
   const session = await openSession(app, self.id);
   t.equal((await request({ method: 'PATCH', url: '/users/me', headers: session, payload })).statusCode, 200);

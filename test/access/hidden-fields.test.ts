@@ -1,8 +1,9 @@
 import t from 'tap';
 import { permissions } from '../../db/schema.js';
 import { bearer } from '../helpers/app.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
+import { createUser } from '../helpers/users.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
 /**

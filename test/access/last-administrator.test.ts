@@ -6,18 +6,20 @@ import t from 'tap';
 import { lockAdministrators } from '../../db/queries/access/administrators.js';
 import { identities, passkeys, rolePolicies, users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { admin, bearer, type TestApp } from '../helpers/app.js';
+import { bearer, type TestApp } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import { engine } from '../helpers/databases.js';
 import { addPasskeyTo } from '../helpers/passkeys.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
 import { openSession } from '../helpers/sessions.js';
+import { createUser } from '../helpers/users.js';
 import { patch, refusedUnchanged, remove, startWithAdmin } from '../helpers/writing.js';
 
 const last = ['UNPROCESSABLE_CONTENT'] as const;
 
 /** The first administrator, with the role and the policy that grant admin access. */
 async function administratorOf({ app }: TestApp) {
-  const [user] = await app.db.select().from(users).where(eq(users.email, admin.email));
+  const [user] = await app.db.select().from(users).where(eq(users.email, administrator.email));
   const [link] = await app.db
     .select()
     .from(rolePolicies)

@@ -4,10 +4,12 @@ import { eq, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { permissions, roles, users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { admin, startTestApp } from '../helpers/app.js';
-import { createPolicy, createRole, createUser, setPublicPolicy } from '../helpers/records.js';
-import { assertUnchanged, policyWith, type TokenHolder, tokenHolder } from '../helpers/rights.js';
+import { startTestApp } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
+import { createPolicy, createRole, setPublicPolicy } from '../helpers/records.js';
+import { assertUnchanged, policyWith } from '../helpers/rights.js';
 import { sameStored } from '../helpers/same-stored.js';
+import { createUser, createUserWithToken, type UserWithToken } from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, request } = service;
@@ -100,7 +102,7 @@ const items = {
 const stored = (rights: readonly Right[]) =>
   rights.map(({ action, of, fields }) => ({ collection: 'users', action, permissions: of.rule, fields }));
 
-interface Caller extends Pick<TokenHolder, 'headers'> {
+interface Caller extends Pick<UserWithToken, 'headers'> {
   id: string | null;
   rights: Right[];
   isAdmin: boolean;
@@ -108,12 +110,14 @@ interface Caller extends Pick<TokenHolder, 'headers'> {
 
 async function callerOf(name: string): Promise<Caller> {
   const { kind, rights } = table[name] ?? { rights: [] };
-  if (kind === 'public') return { id: null, headers: {} as TokenHolder['headers'], rights, isAdmin: false };
+  if (kind === 'public') return { id: null, headers: {} as UserWithToken['headers'], rights, isAdmin: false };
   const policy = await policyWith(app, kind === 'app' ? [] : stored(rights), {
     appAccess: kind === 'app',
     adminAccess: kind === 'admin',
   });
-  const { id, headers } = await tokenHolder(app, { ...(kind === 'roleless' ? {} : { role, policies: [policy] }) });
+  const { id, headers } = await createUserWithToken(app, {
+    ...(kind === 'roleless' ? {} : { role, policies: [policy] }),
+  });
   if (kind === 'admin') {
     const every = (['create', 'read', 'update', 'delete'] as const).map(everything);
     return { id, headers, rights: every, isAdmin: true };
@@ -344,11 +348,11 @@ t.test('access to roles, policies, permissions and settings for each caller (GHS
     { collection: 'settings', action: 'read', fields: ['*'] },
   ]);
   const everybody = {
-    administrator: await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] }),
-    lister: await tokenHolder(app, { role, policies: [lister] }),
-    reader: await tokenHolder(app, { role, policies: [reader] }),
-    'no rights': await tokenHolder(app, { role }),
-    anonymous: { headers: {} as TokenHolder['headers'] },
+    administrator: await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] }),
+    lister: await createUserWithToken(app, { role, policies: [lister] }),
+    reader: await createUserWithToken(app, { role, policies: [reader] }),
+    'no rights': await createUserWithToken(app, { role }),
+    anonymous: { headers: {} as UserWithToken['headers'] },
   };
   type Who = keyof typeof everybody;
   const roleId = keptRole;
@@ -437,5 +441,5 @@ t.test('access to roles, policies, permissions and settings for each caller (GHS
   t.strictSame((await read('reader', '/policies?fields=id')).data, [{ id: keptPolicy }]);
   t.strictSame(Object.keys((await read('lister', '/settings')).data).sort(), ['auth_password_policy', 'project_name']);
   for (const role of (await read('lister', '/roles')).data) t.strictSame(Object.keys(role).sort(), ['id', 'name']);
-  t.ok((await app.db.select().from(users)).some(({ email }) => email === admin.email));
+  t.ok((await app.db.select().from(users)).some(({ email }) => email === administrator.email));
 });

@@ -3,12 +3,14 @@
 import { connect } from 'node:net';
 import type { FastifyContextConfig, LightMyRequestResponse } from 'fastify';
 import t from 'tap';
-import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { bearer, startTestApp } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import { allOperations, configOf } from '../helpers/operations.js';
 import { listen } from '../helpers/raw-http.js';
 import { createPolicy, setPublicPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { assertUnchanged, policyWith, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged, policyWith } from '../helpers/rights.js';
+import { createUserWithToken } from '../helpers/users.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
 /**
@@ -38,7 +40,7 @@ const isOpenTo = ({ access, needs }: FastifyContextConfig, caller: 'anonymous' |
 
 t.test('a caller without access to an operation gets the same error, whatever they send', async (t) => {
   const { app, request } = await startTestApp(t);
-  const member = await tokenHolder(app);
+  const member = await createUserWithToken(app);
   const callers = [
     { what: 'anonymous', kind: 'anonymous', headers: {} },
     { what: 'a member', kind: 'member', headers: member.headers },
@@ -77,7 +79,7 @@ t.test('a caller without access to an operation gets the same error, whatever th
 
 t.test('a malformed key in a path gets the same response as a key that does not exist', async (t) => {
   const { app, post, request } = await startTestApp(t);
-  const headers = bearer((await post('/auth/login', admin)).json().data.access_token);
+  const headers = bearer((await post('/auth/login', administrator)).json().data.access_token);
   // The key of a provider is any text.
   const byKey = (id: string) =>
     allOperations({ id: encodeURIComponent(id) }).filter(
@@ -148,7 +150,7 @@ t.test('a caller with a permission gets an error that describes the malformed re
     { collection: 'settings', action: 'update', fields: ['project_name'] },
     { collection: 'users', action: 'create', fields: ['email'] },
   ]);
-  const member = await tokenHolder(app, { policies: [policy] });
+  const member = await createUserWithToken(app, { policies: [policy] });
   for (const [method, url] of [
     ['PATCH', '/settings'],
     ['POST', '/users'],
@@ -160,7 +162,7 @@ t.test('a caller with a permission gets an error that describes the malformed re
   const ruled = await policyWith(app, [
     { collection: 'settings', action: 'update', fields: ['*'], permissions: { project_name: { _eq: 'x' } } },
   ]);
-  const other = await tokenHolder(app, { policies: [ruled] });
+  const other = await createUserWithToken(app, { policies: [ruled] });
   refused(
     t,
     await request({ method: 'PATCH', url: '/settings', payload: '{"a":', headers: { ...other.headers, ...json } }),
@@ -172,7 +174,7 @@ t.test('a caller with a permission gets an error that describes the malformed re
 t.test('operations that are not part of the Directus API reject unknown keys', async (t) => {
   const { app, post, request } = await startTestApp(t);
   // Some of them require a fresh session.
-  const headers = bearer((await post('/auth/login', admin)).json().data.access_token);
+  const headers = bearer((await post('/auth/login', administrator)).json().data.access_token);
   const reading = new Set(['GET', 'HEAD', 'SEARCH']);
   const own = allOperations().filter(
     ({ operationId, method }) => !reading.has(method) && !configOf(app, operationId).acceptsUnknownKeys,

@@ -3,9 +3,10 @@ import t from 'tap';
 import { permissions, policies, rolePolicies, roles, userPolicies, users } from '../../db/schema.js';
 import { startTestApp, type TestApp } from '../helpers/app.js';
 import { engine } from '../helpers/databases.js';
-import { changeUser, createPolicy, createRole, createUser, setPublicPolicy } from '../helpers/records.js';
-import { assertUnchanged, policyWith, tokenHolder } from '../helpers/rights.js';
+import { createPolicy, createRole, setPublicPolicy } from '../helpers/records.js';
+import { assertUnchanged, policyWith } from '../helpers/rights.js';
 import { logIn, logOut, modes, refresh } from '../helpers/sessions.js';
+import { changeUser, createUser, createUserWithToken } from '../helpers/users.js';
 
 const service = await startTestApp(t, { TRUST_PROXY: 'true' });
 const { app, request, get } = service;
@@ -73,7 +74,7 @@ t.test(
       if (mode === 'session')
         t.equal((await get('/users', session.headers)).statusCode, 200, 'then all routes are available');
     }
-    const token = await tokenHolder(app, { role });
+    const token = await createUserWithToken(app, { role });
     await check(token.headers, 'static token');
     await changeUser(app, token.id, { tfaSecret: 'sealed' });
     t.equal((await get('/users', token.headers)).statusCode, 200);
@@ -95,7 +96,7 @@ t.test('ip_access applies to the address of the client, as reported by a trusted
   ];
   for (const [ipAccess, inside, outside] of cases) {
     const policy = await policyWith(app, [readUsers()], { ipAccess });
-    const { headers } = await tokenHolder(app, { policies: [policy], role: plainRole });
+    const { headers } = await createUserWithToken(app, { policies: [policy], role: plainRole });
     for (const ip of [...inside, ...outside]) {
       const { statusCode } = await get('/users', { ...headers, 'x-forwarded-for': ip });
       // An empty header is ignored. The address of the connection applies instead, and is not in the range either.
@@ -108,7 +109,7 @@ t.test('ip_access applies to the address of the client, as reported by a trusted
   }
   const distrustful = await startTestApp(t);
   const policy = await policyWith(distrustful.app, [readUsers()], { ipAccess: ['192.0.2.7'] });
-  const { headers } = await tokenHolder(distrustful.app, { policies: [policy] });
+  const { headers } = await createUserWithToken(distrustful.app, { policies: [policy] });
   const forged = { ...headers, 'x-forwarded-for': '192.0.2.7', 'x-real-ip': '192.0.2.7', forwarded: 'for=192.0.2.7' };
   t.equal((await distrustful.get('/users', forged)).statusCode, 403, 'a header from an untrusted sender');
   const ask = { method: 'GET', url: '/users', headers, remoteAddress: '192.0.2.7' } as const;
@@ -170,7 +171,7 @@ t.test('variables in rules are replaced by their values (CVE-2025-67717)', async
   ];
   for (const [rule, expected] of cases) {
     const policy = await policyWith(app, [readUsers({ permissions: rule })]);
-    const me = await tokenHolder(app, { role, policies: [policy] });
+    const me = await createUserWithToken(app, { role, policies: [policy] });
     t.strictSame([...(await seen(me.headers))].sort(), expected(me.id, policy).sort(), JSON.stringify(rule));
     const counted = await get('/users?limit=0&meta=*', me.headers);
     const count = expected(me.id, policy).length;
@@ -203,7 +204,7 @@ t.test('an invalid rule grants nothing for any action', async (t) => {
         { collection: 'settings', action: 'read', fields: ['*'], [place]: rule },
         { collection: 'settings', action: 'update', fields: ['*'], [place]: rule },
       ]);
-      const { headers } = await tokenHolder(app, { policies: [policy], role: plainRole });
+      const { headers } = await createUserWithToken(app, { policies: [policy], role: plainRole });
       const what = `${place} ${JSON.stringify(rule)}`;
       t.strictSame(await seen(headers), [], what);
       await assertUnchanged(t, app, what, async () => {
@@ -249,7 +250,7 @@ t.test(
         presets: { title: 'preset', status: 'draft' },
       },
     ]);
-    const { headers } = await tokenHolder(app, { policies: [policy], role: plainRole });
+    const { headers } = await createUserWithToken(app, { policies: [policy], role: plainRole });
     const patch = async (user: { id: string }, payload: object) =>
       (await request({ method: 'PATCH', url: `/users/${user.id}`, headers, payload })).statusCode;
     const [active, draft, blue] = [
@@ -313,7 +314,7 @@ t.test('the error of a failed validation says what is required', async (t) => {
   ];
   for (const [validation, payload, says] of cases) {
     const policy = await policyWith(app, [{ collection: 'users', action: 'update', fields: ['*'], validation }]);
-    const { headers } = await tokenHolder(app, { policies: [policy] });
+    const { headers } = await createUserWithToken(app, { policies: [policy] });
     const response = await request({ method: 'PATCH', url: `/users/${target.id}`, headers, payload });
     t.equal(response.statusCode, 400);
     t.strictSame(response.json().errors[0].extensions, { code: 'FAILED_VALIDATION', ...says });
@@ -325,7 +326,7 @@ t.test('a relation is visible only to callers who may read the related item', as
   const [one, two] = [await createUser(app, { role: shown }), await createUser(app, { role: hiddenRole })];
   const names = new Map((await app.db.select().from(roles)).map(({ id, name }) => [id, name]));
   const filter = (value: object) => `/users?fields=id&filter=${encodeURIComponent(JSON.stringify(value))}`;
-  const without = await tokenHolder(app, { policies: [await policyWith(app, [readUsers()])], role: plainRole });
+  const without = await createUserWithToken(app, { policies: [await policyWith(app, [readUsers()])], role: plainRole });
   for (const path of [
     filter({ role: { name: { _eq: names.get(shown) } } }),
     filter({ policies: { name: { _nnull: true } } }),
@@ -336,7 +337,7 @@ t.test('a relation is visible only to callers who may read the related item', as
     t.equal(await seen(without.headers, path), null, path);
   }
   const rule = { id: { _in: [shown] } };
-  const within = await tokenHolder(app, {
+  const within = await createUserWithToken(app, {
     policies: [
       await policyWith(app, [
         readUsers(),
@@ -415,7 +416,7 @@ t.test('every change of rights takes effect with the next request, on every inst
 t.test('a permission that names no existing field reveals nothing, not even keys', async (t) => {
   for (const fields of [[], ['password'], ['no_such_field'], ['token_hash']]) {
     const policy = await policyWith(app, [readUsers({ fields })]);
-    const { headers } = await tokenHolder(app, { policies: [policy], role: plainRole });
+    const { headers } = await createUserWithToken(app, { policies: [policy], role: plainRole });
     t.equal(await seen(headers, '/users'), null, JSON.stringify(fields));
   }
   t.ok(await createPolicy(app));

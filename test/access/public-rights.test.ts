@@ -8,7 +8,8 @@ import { rows } from '../../db/statements.js';
 import { engine } from '../helpers/databases.js';
 import { createPolicy, createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { policyWith } from '../helpers/rights.js';
+import { createUserWithToken } from '../helpers/users.js';
 import { asAdmin, patch, refusedUnchanged, startWithAdmin } from '../helpers/writing.js';
 
 /**
@@ -173,7 +174,7 @@ t.test('a permission is sufficient to change the appearance of the project, but 
     { collection: 'settings', action: 'update', fields: ['*'] },
     { collection: 'settings', action: 'read', fields: ['*'] },
   ]);
-  const { headers } = await tokenHolder(app, { policies: [policy] });
+  const { headers } = await createUserWithToken(app, { policies: [policy] });
   const all = (await get('/settings', asAdmin)).json().data as Record<string, unknown>;
   const delegable = new Set(['project_name', 'project_color', 'project_logo', 'default_language']);
   t.ok(Object.keys(all).length >= 11);

@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { buildApp } from '../../app.js';
-import { admin, testConfig } from '../helpers/app.js';
+import { testConfig } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import { createTestDatabase } from '../helpers/databases.js';
 import { tokenFor } from '../helpers/mails.js';
 import { createPolicy, createRole } from '../helpers/records.js';
@@ -12,7 +13,8 @@ import { everyPermission, policyWith } from '../helpers/rights.js';
 import { type ClientSession, claimsOf, logOut, modes, refresh, sessionOf } from '../helpers/sessions.js';
 import { atEndOf } from '../helpers/teardown.js';
 import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { newHolder, newPerson, nextStep } from '../helpers/two-factor.js';
+import { nextStep } from '../helpers/two-factor.js';
+import { createSignedInUser } from '../helpers/users.js';
 import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
 
 /**
@@ -29,7 +31,7 @@ atEndOf(t, () => twin.close());
 async function somebody({ hasTfa = false } = {}) {
   const policy = await policyWith(app, everyPermission);
   const role = await createRole(app, { policies: [policy] });
-  const person = await (hasTfa ? newHolder(service, { role }) : newPerson(service, { role }));
+  const person = await createSignedInUser(service, hasTfa ? { role, tfa: true } : { role });
   const signIn = async (mode: (typeof modes)[number]) =>
     sessionOf(mode, await person.login(hasTfa ? codeOfStep(nextStep(service)) : undefined, { mode }));
   const held = { json: await signIn('json'), cookie: await signIn('cookie'), session: await signIn('session') };
@@ -176,7 +178,7 @@ t.test('a refresh can be repeated on an instance with a newer SECRET', async (t)
   const former = await start({ SECRET: PREVIOUS_SECRETS });
   const present = await start({ SECRET, PREVIOUS_SECRETS });
   for (const mode of ['json', 'cookie'] as const) {
-    const first = sessionOf(mode, await former('/auth/login', { payload: { ...admin, mode } }));
+    const first = sessionOf(mode, await former('/auth/login', { payload: { ...administrator, mode } }));
     const second = sessionOf(mode, await former('/auth/refresh', first.carrier));
     t.equal(sessionOf(mode, await present('/auth/refresh', first.carrier)).token, second.token, mode);
     const third = sessionOf(mode, await present('/auth/refresh', second.carrier));

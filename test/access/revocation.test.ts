@@ -6,7 +6,7 @@ import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
 import { userStatuses } from '../../schemas/users.js';
 import { bearer, codeOf, startTestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
-import { changeUser, createPolicy, createRole, createUser, type TestUser } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
 import {
   type ClientSession,
   claimsOf,
@@ -17,6 +17,7 @@ import {
   refresh,
   sessionOf,
 } from '../helpers/sessions.js';
+import { changeUser, createUser, type TestUser } from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, clock, get } = service;

@@ -4,8 +4,9 @@ import { asc } from 'drizzle-orm';
 import t from 'tap';
 import { users } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
-import { changeUser, createPolicy, createRole, createUser } from '../helpers/records.js';
-import { assertUnchanged, everyPermission, policyWith, tokenHolder } from '../helpers/rights.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { assertUnchanged, everyPermission, policyWith } from '../helpers/rights.js';
+import { changeUser, createUser, createUserWithToken } from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, request } = service;
@@ -43,8 +44,8 @@ await createUser(app, {
 const secret = /secret-(password|tfa|token)|argon2/;
 
 const callers = {
-  administrator: await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] }),
-  'all but admin access': await tokenHolder(app, { policies: [await policyWith(app, everyPermission)], role }),
+  administrator: await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] }),
+  'all but admin access': await createUserWithToken(app, { policies: [await policyWith(app, everyPermission)], role }),
 };
 
 /** Names of secrets, and of columns that are not fields. */
@@ -219,7 +220,7 @@ t.test(
   async (t) => {
     const fields = ['id', 'email', 'token', 'tfa_secret'];
     const policy = await policyWith(app, [{ collection: 'users', action: 'read', fields }]);
-    const { headers } = await tokenHolder(app, { policies: [policy] });
+    const { headers } = await createUserWithToken(app, { policies: [policy] });
     await changeUser(app, subject.id, states[0]);
     for (const search of ['aaa-secret', 'secret-tfa', 'token-hash', 'password-hash']) {
       const question = { url: '/users', query: { search, fields: 'id' } };
@@ -279,7 +280,7 @@ t.test('the rules and validations of permissions reveal no secret', async (t) =>
     await changeUser(app, subject.id, states[state] ?? {});
     for (const name of names) {
       const rule = { [name]: { _starts_with: 'aaa' } };
-      const reader = await tokenHolder(app, {
+      const reader = await createUserWithToken(app, {
         role,
         policies: [
           await policyWith(app, [

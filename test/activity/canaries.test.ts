@@ -10,11 +10,11 @@ import { amountOf } from '../helpers/long.js';
 import { tokenFor } from '../helpers/mails.js';
 import { providerVariables } from '../helpers/openid-provider.js';
 import { allOperations } from '../helpers/operations.js';
-import { createPolicy, createUser } from '../helpers/records.js';
-import { tokenHolder } from '../helpers/rights.js';
+import { createPolicy } from '../helpers/records.js';
 import { openSession } from '../helpers/sessions.js';
 import { codeOfStep } from '../helpers/totp.js';
-import { newHolder, nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
+import { nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
+import { createSignedInUser, createUser, createUserWithToken } from '../helpers/users.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
 /**
@@ -64,10 +64,10 @@ const service = await startTestApp(
   { logger },
 );
 const { app, request } = service;
-const everybody = await tokenHolder(app, { policies: [await createPolicy(app, { appAccess: true })] });
+const everybody = await createUserWithToken(app, { policies: [await createPolicy(app, { appAccess: true })] });
 /** A new session of that user, because many of the requests end all sessions. */
 const session = () => openSession(app, withTfa.id);
-const withTfa = await newHolder(service, { policies: [await ownSecretPolicy(app)] });
+const withTfa = await createSignedInUser(service, { tfa: true, policies: [await ownSecretPolicy(app)] });
 await request({ method: 'PATCH', url: '/settings', headers: asAdmin, payload: { public_registration: true } });
 
 const operations = allOperations({ id: everybody.id, provider: 'alpha' });

@@ -13,10 +13,11 @@ import { tokenFor } from '../helpers/mails.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { configOf } from '../helpers/operations.js';
 import { addPasskey, creationOptions, signIn } from '../helpers/passkeys.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
-import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { policyWith } from '../helpers/rights.js';
 import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { newHolder, newPerson, nextStep } from '../helpers/two-factor.js';
+import { nextStep } from '../helpers/two-factor.js';
+import { createSignedInUser, createUser, createUserWithToken } from '../helpers/users.js';
 import { begin, completeLogin, createVisitor, followRedirect, startPath } from '../helpers/visitor.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
@@ -339,7 +340,7 @@ const done: Record<string, () => Promise<Done>> = {
     return { response, rows: [{ ...byThemselves('password_change', id), changed: ['password', 'title'] }] };
   },
   changeMyPassword: async () => {
-    const { id, headers } = await newPerson(service);
+    const { id, headers } = await createSignedInUser(service);
     const response = await post('/users/me/password', { password: 'a new password, quite long' }, headers);
     return { response, rows: [{ ...byThemselves('password_change', id), changed: ['password'] }] };
   },
@@ -367,28 +368,28 @@ const done: Record<string, () => Promise<Done>> = {
     return { response, rows: [byThemselves('invite_accept', user?.id ?? '')] };
   },
   reauthenticate: async () => {
-    const { id, password, headers } = await newPerson(service);
+    const { id, password, headers } = await createSignedInUser(service);
     return {
       response: await post('/auth/reauthenticate', { password }, headers),
       rows: [byThemselves('reauthenticate', id)],
     };
   },
   generateTfaSecret: async () => {
-    const { id, password, generate } = await newPerson(service);
+    const { id, password, generate } = await createSignedInUser(service);
     return { response: await generate({ password }), rows: [byThemselves('tfa_generate', id)] };
   },
   enableTfa: async () => {
-    const { id, enable } = await newPerson(service, { policies: [ownRights] });
+    const { id, enable } = await createSignedInUser(service, { policies: [ownRights] });
     const response = await enable({ secret: rfcSecret.base32, otp: codeOfStep(nextStep(service)) });
     return { response, rows: [byThemselves('tfa_enable', id)] };
   },
   disableTfa: async () => {
-    const { id, disable } = await newHolder(service, { policies: [ownRights] });
+    const { id, disable } = await createSignedInUser(service, { tfa: true, policies: [ownRights] });
     const response = await disable({ otp: codeOfStep(nextStep(service)) });
     return { response, rows: [byThemselves('tfa_disable', id)] };
   },
   createRecoveryCodes: async () => {
-    const { id, password, renewCodes, login } = await newHolder(service, { policies: [ownRights] });
+    const { id, password, renewCodes, login } = await createSignedInUser(service, { tfa: true, policies: [ownRights] });
     const response = await renewCodes({ password });
     const [code] = response.json().data;
     const used = await login(code);
@@ -403,7 +404,7 @@ const done: Record<string, () => Promise<Done>> = {
     return { response: await send('POST', `/users/${id}/unlock`), rows: [byAdmin('unlock', 'users', id)] };
   },
   disableTfaOfUser: async () => {
-    const { id } = await newHolder(service);
+    const { id } = await createSignedInUser(service, { tfa: true });
     return { response: await send('POST', `/users/${id}/tfa/disable`), rows: [byAdmin('tfa_disable', 'users', id)] };
   },
   register: async () => {
@@ -549,7 +550,7 @@ t.test('reuse of a replaced refresh token is recorded once', async (t) => {
 });
 
 t.test('a denied request is recorded, whatever the operation', async (t) => {
-  const stranger = await tokenHolder(app);
+  const stranger = await createUserWithToken(app);
   const target = randomUUID();
   let refusals = 0;
   for (const [path, methods] of Object.entries(committedDocument().paths)) {

@@ -3,10 +3,11 @@ import t from 'tap';
 import type { Executor } from '../../db/client.js';
 import { rows } from '../../db/statements.js';
 import type { ActivityEvent, ActivityListener } from '../../plugins/activity/service.js';
-import { accountPassword, createAccount, createTfaAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
+import { userPassword } from '../helpers/credentials.js';
 import { codeOfStep } from '../helpers/totp.js';
 import { nextStep } from '../helpers/two-factor.js';
+import { createUser } from '../helpers/users.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
 // A listener that stores a row for every event, in the transaction of what it reports.
@@ -59,7 +60,7 @@ async function whileBroken<T>(work: () => Promise<T>): Promise<T> {
 }
 
 t.test('a listener stores a row in the transaction of a change', async (t) => {
-  const { id } = await createAccount(app);
+  const { id } = await createUser(app);
   t.equal((await rename(id, 'After')).statusCode, 200);
   t.strictSame(await listened(id), [{ action: 'update', fields: ['first_name'] }]);
   const [one] = await rows<{ same: boolean }>(
@@ -71,7 +72,7 @@ t.test('a listener stores a row in the transaction of a change', async (t) => {
 });
 
 t.test('a listener that fails rolls back the change and its row in the audit log', async (t) => {
-  const { id } = await createAccount(app, { firstName: 'Before' });
+  const { id } = await createUser(app, { firstName: 'Before' });
   t.equal((await whileBroken(() => rename(id, 'After'))).statusCode, 500);
   t.equal(await nameOf(id), 'Before');
   t.strictSame(await listened(id), []);
@@ -79,8 +80,8 @@ t.test('a listener that fails rolls back the change and its row in the audit log
 });
 
 t.test('a login is also in one transaction with what a listener stores', async (t) => {
-  const { id, email } = await createAccount(app);
-  const logIn = () => post('/auth/login', { email, password: accountPassword });
+  const { id, email } = await createUser(app);
+  const logIn = () => post('/auth/login', { email, password: userPassword });
   t.equal((await whileBroken(logIn)).statusCode, 500);
   t.equal(await countOf('sessions', id), 0);
   t.equal(await countOf('activity', id, 'item'), 0);
@@ -91,9 +92,9 @@ t.test('a login is also in one transaction with what a listener stores', async (
 });
 
 t.test('so is a login with a code, which is used only once', async (t) => {
-  const { id, email } = await createTfaAccount(app);
+  const { id, email } = await createUser(app, { tfa: true });
   const step = nextStep(service);
-  const logIn = () => post('/auth/login', { email, password: accountPassword, otp: codeOfStep(step) });
+  const logIn = () => post('/auth/login', { email, password: userPassword, otp: codeOfStep(step) });
   t.equal((await whileBroken(logIn)).statusCode, 500);
   t.equal(await countOf('sessions', id), 0);
   t.equal((await logIn()).statusCode, 200, 'the code was not used up');
@@ -101,7 +102,7 @@ t.test('so is a login with a code, which is used only once', async (t) => {
 });
 
 t.test('a listener is also notified of denied requests', async (t) => {
-  const { id, email } = await createAccount(app);
+  const { id, email } = await createUser(app);
   refusals.length = 0;
   t.equal((await post('/auth/login', { email, password: 'wrong' })).statusCode, 401);
   t.strictSame(refusals, [{ userId: null, action: 'login', item: id, code: 'INVALID_CREDENTIALS' }]);
@@ -119,7 +120,7 @@ t.test('a listener is notified only of the actions that it names, after those th
   add('first');
   add('second', new Set(['login']));
   add('third', new Set(['update']));
-  const { id } = await createAccount(app);
+  const { id } = await createUser(app);
   await rename(id, 'After');
   t.strictSame(seen, ['first: update', 'third: update']);
 });

@@ -3,9 +3,10 @@ import t from 'tap';
 import { permissions, policies } from '../../db/schema.js';
 import { recorded } from '../helpers/activity.js';
 import { bearer } from '../helpers/app.js';
-import { createUser, setPublicPolicy } from '../helpers/records.js';
+import { setPublicPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { everyPermission, policyWith, tokenHolder } from '../helpers/rights.js';
+import { everyPermission, policyWith } from '../helpers/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
 const service = await startWithAdmin(t, { TRUST_PROXY: 'loopback' });
@@ -109,12 +110,12 @@ t.test('no other caller can read the audit log, whatever their permissions', asy
     // No request can create this permission.
     { collection: 'activity', action: 'read', fields: ['*'] },
   ]);
-  const { headers } = await tokenHolder(app, { policies: [everything] });
+  const { headers } = await createUserWithToken(app, { policies: [everything] });
   const [row] = await recorded(app);
   await setPublicPolicy(app, everything);
   for (const [who, given] of [
     ['an anonymous caller', {}],
-    ['a user', (await tokenHolder(app)).headers],
+    ['a user', (await createUserWithToken(app)).headers],
     ['every permission but no admin access', headers],
   ] as const) {
     refused(t, await get('/activity', given), 'FORBIDDEN', `${who}: list`);
@@ -163,7 +164,7 @@ t.test('an administrator restricted to one IP address can read the audit log onl
     .insert(policies)
     .values({ name: 'From there', adminAccess: true, ipAccess: ['192.0.2.7/32'] })
     .returning({ id: policies.id });
-  const { token } = await tokenHolder(app, { policies: [policy?.id ?? ''] });
+  const { token } = await createUserWithToken(app, { policies: [policy?.id ?? ''] });
   const from = (remoteAddress: string) =>
     request({ method: 'GET', url: '/activity', remoteAddress, headers: bearer(token) });
   t.equal((await from('192.0.2.7')).statusCode, 200);

@@ -1,12 +1,11 @@
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { type Account, createAccount, createTfaAccount, updateAccount } from '../helpers/accounts.js';
 import { recorded, verify } from '../helpers/activity.js';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { tokenFor } from '../helpers/mails.js';
 import { createPolicy, createRole } from '../helpers/records.js';
-import { tokenHolder } from '../helpers/rights.js';
 import { hearStatements } from '../helpers/statements.js';
+import { changeUser, createUser, createUserWithToken, type TestUser } from '../helpers/users.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
 /** The audit log says why credentials were not accepted. The client does not learn it, from the response or from the work done for it. */
@@ -16,8 +15,8 @@ const { app, get, post } = service;
 const password = 'the correct password';
 
 async function accountIn(state: string): Promise<{ email: string; password: string; id: string | null }> {
-  const account = await createAccount(app);
-  const set = (columns: Parameters<typeof updateAccount>[2]) => updateAccount(app, account.id, columns);
+  const account = await createUser(app);
+  const set = (columns: Parameters<typeof changeUser>[2]) => changeUser(app, account.id, columns);
   switch (state) {
     case 'unknown_user':
       return { email: 'nobody@example.com', password, id: null };
@@ -70,12 +69,12 @@ t.test('administrators query the reason like any other field; other users cannot
   t.strictSame(found.json().data, [{ action: 'login', reason: 'suspended' }]);
   const groups = await get('/activity?aggregate={"count":"*"}&groupBy=reason', asAdmin);
   t.equal(groups.statusCode, 200);
-  const member = await tokenHolder(app, {
+  const member = await createUserWithToken(app, {
     role: await createRole(app, { policies: [await createPolicy(app, { appAccess: true })] }),
   });
   t.equal((await get('/activity?fields=reason', member.headers)).statusCode, 403);
 
-  const { email, password } = await createAccount(app);
+  const { email, password } = await createUser(app);
   const { access_token: token } = (await post('/auth/login', { email, password })).json().data;
   const headers = bearer(token);
   const body = { password: 'another long password', current_password: 'a wrong password' };
@@ -96,16 +95,16 @@ t.test('refused codes, links, and changes have a reason, too', async (t) => {
   const { app, post, request } = await startTestApp(t);
   const reasons = async (response: { headers: Record<string, unknown> }) =>
     (await recorded(app, response.headers['x-request-id'])).map(({ reason }) => reason);
-  const { email, password } = await createTfaAccount(app);
+  const { email, password } = await createUser(app, { tfa: true });
   t.strictSame(await reasons(await post('/auth/login', { email, password })), ['missing_code']);
   t.strictSame(await reasons(await post('/auth/login', { email, password, otp: '12' })), ['wrong_code']);
 
-  const account = await createAccount(app);
+  const account = await createUser(app);
   await resetWith(t, app, post, account);
-  const suspended = await createAccount(app);
+  const suspended = await createUser(app);
   await post('/auth/password/request', { email: suspended.email });
   const token = await tokenFor(app, suspended.email);
-  await updateAccount(app, suspended.id, { status: 'suspended' });
+  await changeUser(app, suspended.id, { status: 'suspended' });
   const reset = await post('/auth/password/reset', { token, password: 'a new password, quite long' });
   t.strictSame(await reasons(reset), ['suspended']);
 
@@ -129,7 +128,7 @@ async function resetWith(
   t: Test,
   app: Parameters<typeof recorded>[0],
   post: typeof service.post,
-  account: Pick<Account, 'email'>,
+  account: Pick<TestUser, 'email'>,
 ): Promise<void> {
   await post('/auth/password/request', { email: account.email });
   const payload = { token: await tokenFor(app, account.email), password: newPassword };

@@ -3,22 +3,22 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { createAccount, createTfaAccount } from '../helpers/accounts.js';
 import { recorded, recordedAs } from '../helpers/activity.js';
-import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { bearer, startTestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
+import { administrator } from '../helpers/credentials.js';
 import { loginsOf } from '../helpers/logins.js';
 import { tokenFor } from '../helpers/mails.js';
-import { createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { nextStep, wrongCode } from '../helpers/two-factor.js';
+import { createUser } from '../helpers/users.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
 t.test('a failed login is recorded with the account, and without the credentials', async (t) => {
   const { app, post } = await startTestApp(t);
-  const account = await createAccount(app);
-  const suspended = await createAccount(app, { status: 'suspended' });
-  const withCode = await createTfaAccount(app);
+  const account = await createUser(app);
+  const suspended = await createUser(app, { status: 'suspended' });
+  const withCode = await createUser(app, { tfa: true });
   for (const [what, body, code, item] of [
     ['a wrong password', { email: account.email, password: 'wrong' }, 'INVALID_CREDENTIALS', account.id],
     ['a suspended user', { email: suspended.email, password: suspended.password }, 'INVALID_CREDENTIALS', suspended.id],
@@ -92,7 +92,7 @@ t.test('a lock is recorded once, for existing and unknown accounts; the requests
   const { app, clock } = service;
   const { allow, wrong } = loginsOf(service);
   await allow(3);
-  const account = await createAccount(app);
+  const account = await createUser(app);
   for (const [who, email, item] of [
     ['an existing account', account.email, account.id],
     ['an unknown account', 'nobody@example.com', null],
@@ -122,7 +122,7 @@ t.test('a lock is recorded once, for existing and unknown accounts; the requests
 t.test('a lock after wrong codes is recorded, too', async (t) => {
   const service = await startTestApp(t);
   const { app, post } = service;
-  const { id, email, password } = await createTfaAccount(app);
+  const { id, email, password } = await createUser(app, { tfa: true });
   const otp = wrongCode(nextStep(service));
   for (let index = 0; index < 7; index++) await post('/auth/login', { email, password, otp });
   t.match(await recordedAs(app, 'lock'), [{ user: null, item: id, collection: 'users' }]);
@@ -163,8 +163,8 @@ t.test(
     refused(t, await ask({}, bearer('nobodys-token')), 'INVALID_CREDENTIALS', 'an unknown token');
     refused(t, await ask({}, {}), 'INVALID_CREDENTIALS', 'no token');
     refused(t, await ask({ nickname: 'x' }, asAdmin), 'INVALID_PAYLOAD', 'an unknown field');
-    refused(t, await post('/auth/login', { email: admin.email }), 'INVALID_PAYLOAD', 'no password');
-    for (let index = 0; index < 5; index++) await post('/auth/login', { email: admin.email, password: 'x' });
+    refused(t, await post('/auth/login', { email: administrator.email }), 'INVALID_PAYLOAD', 'no password');
+    for (let index = 0; index < 5; index++) await post('/auth/login', { email: administrator.email, password: 'x' });
     t.equal((await recorded(app)).length, 1, 'one login was processed before the rate limit was reached');
   },
 );
@@ -174,10 +174,10 @@ t.test('if the audit log cannot be written, operations fail and change nothing',
   const name = `Role ${randomUUID()}`;
   await app.db.execute(sql`alter table activity rename to put_away`);
   t.equal((await post('/roles', { name }, asAdmin)).statusCode, 500);
-  t.equal((await post('/auth/login', admin)).statusCode, 500);
+  t.equal((await post('/auth/login', administrator)).statusCode, 500);
   refused(
     t,
-    await post('/auth/login', { ...admin, password: 'wrong' }),
+    await post('/auth/login', { ...administrator, password: 'wrong' }),
     'INVALID_CREDENTIALS',
     'a denied request is still denied',
   );

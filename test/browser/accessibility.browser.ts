@@ -17,8 +17,9 @@ import {
   waitForOwnAccount,
 } from '../helpers/browser.js';
 import { startClockedService } from '../helpers/clocked-service.js';
+import { administrator } from '../helpers/credentials.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { administrator, createUser } from '../helpers/people.js';
+import { createUserOverHttp } from '../helpers/people.js';
 import { freePort } from '../helpers/service.js';
 import { dialogsIn, sendEmpty, tour, visitorPages } from '../helpers/tour.js';
 
@@ -100,7 +101,7 @@ t.test('no page logs an error, and every page fits the smallest screen', async (
 });
 
 t.test('the pages can be used with the keyboard alone', async (t) => {
-  const user = await createUser(service, ['first_name', 'password']);
+  const user = await createUserOverHttp(service, { canChange: ['first_name', 'password'] });
   const person = await newPerson(browser, service);
   const { keyboard } = person.page;
   const tabTo = async (id: string) => {

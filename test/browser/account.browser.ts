@@ -14,7 +14,8 @@ import {
   startBrowser,
   waitForOwnAccount,
 } from '../helpers/browser.js';
-import { administrator, asAdministrator, createUser, type User, variables } from '../helpers/people.js';
+import { administrator } from '../helpers/credentials.js';
+import { asAdministrator, createUserOverHttp, type User, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 
 const service = await startService(await createHome(t, { prepared: true }), variables);
@@ -30,7 +31,7 @@ async function signedIn(user: User) {
 }
 
 t.test('users change their names', async (t) => {
-  const person = await signedIn(await createUser(service, everything));
+  const person = await signedIn(await createUserOverHttp(service, { canChange: everything }));
   const { page } = person;
   await openDialog(person, 'profile', 'profile');
   await page.getByLabel('First name').fill('Ada');
@@ -56,7 +57,7 @@ t.test('users change their names', async (t) => {
 });
 
 t.test('users change their language, which applies to the page immediately', async (t) => {
-  const user = await createUser(service, everything);
+  const user = await createUserOverHttp(service, { canChange: everything });
   const person = await signedIn(user);
   await openDialog(person, 'profile', 'language');
   await person.page.locator('#language-choice').selectOption('Français');
@@ -68,7 +69,7 @@ t.test('users change their language, which applies to the page immediately', asy
 });
 
 t.test('changing the password ends all other sessions of the user', async (t) => {
-  const user = await createUser(service, everything);
+  const user = await createUserOverHttp(service, { canChange: everything });
   const [person, elsewhere] = [await signedIn(user), await signedIn(user)];
   const change = async (password: string) => {
     await person.page.getByLabel('New password').fill(password);
@@ -94,7 +95,7 @@ t.test('changing the password ends all other sessions of the user', async (t) =>
 });
 
 t.test('while users type a new password, the page says whether it is accepted and how strong it is', async (t) => {
-  const person = await signedIn(await createUser(service, everything));
+  const person = await signedIn(await createUserOverHttp(service, { canChange: everything }));
   const { page } = person;
   const strength = page.getByRole('meter', { name: 'Password strength' });
   await openDialog(person, 'security', 'password');
@@ -117,7 +118,7 @@ t.test('while users type a new password, the page says whether it is accepted an
 });
 
 t.test('a password that the service rejects is reported at its field', async (t) => {
-  const person = await signedIn(await createUser(service, everything));
+  const person = await signedIn(await createUserOverHttp(service, { canChange: everything }));
   const errors = [
     { message: 'x', extensions: { code: 'FAILED_VALIDATION', field: 'password', path: [], type: 'regex' } },
   ];
@@ -130,7 +131,7 @@ t.test('a password that the service rejects is reported at its field', async (t)
 });
 
 t.test('a password can be shown, and is hidden again before it is sent', async (t) => {
-  const person = await signedIn(await createUser(service, everything));
+  const person = await signedIn(await createUserOverHttp(service, { canChange: everything }));
   const { page } = person;
   await openDialog(person, 'security', 'password');
   const field = page.getByLabel('New password');
@@ -144,7 +145,7 @@ t.test('a password can be shown, and is hidden again before it is sent', async (
 });
 
 t.test('members without permissions can view and manage their own account', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const member = await signedIn(user);
   const { page } = member;
   t.equal(await ownEmail(member), user.email);
@@ -165,7 +166,7 @@ t.test('members without permissions can view and manage their own account', asyn
 });
 
 t.test('users can download their stored data', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const person = await signedIn(user);
   const download = person.page.waitForEvent('download');
   await person.page.getByRole('button', { name: 'Download my data' }).click();
@@ -176,7 +177,7 @@ t.test('users can download their stored data', async (t) => {
 });
 
 t.test('users can delete their account if the project allows it', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const before = await signedIn(user);
   t.equal(await before.page.getByRole('button', { name: 'Delete my account' }).count(), 0);
   const call = await asAdministrator(service);
@@ -209,7 +210,7 @@ t.test('users can delete their account if the project allows it', async (t) => {
 
 t.test('without self-service, members can manage only how they sign in', async (t) => {
   const call = await asAdministrator(service);
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   await call('PATCH', '/settings', { self_service: false });
   t.teardown(async () => (await asAdministrator(service))('PATCH', '/settings', { self_service: true }));
   const buttons = async (person: Person) => {
@@ -223,7 +224,7 @@ t.test('without self-service, members can manage only how they sign in', async (
 });
 
 t.test('users who must set up two-factor authentication first see a notice, and nothing else', async (t) => {
-  const person = await signedIn(await createUser(service, everything, { enforce_tfa: true }));
+  const person = await signedIn(await createUserOverHttp(service, { canChange: everything, enforceTfa: true }));
   await person.page.getByText('Your account needs two-factor authentication.').waitFor();
   await person.page.getByRole('button', { name: 'Set up Authenticator app' }).waitFor();
   t.equal(await person.page.locator('.sections [data-to]:visible').count(), 1);
@@ -238,7 +239,7 @@ t.test('users who must set up two-factor authentication first see a notice, and 
 });
 
 t.test('each section has its own URL, and the browser can go back', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const person = await newPerson(browser, service);
   const { page } = person;
   await person.open('/account/security');
@@ -262,7 +263,7 @@ t.test('each section has its own URL, and the browser can go back', async (t) =>
 });
 
 t.test('on a phone, the sections are a list, and each has a link back to it', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const person = await newPerson(browser, service, { viewport: { width: 390, height: 780 } });
   const { page } = person;
   await signIn(person, user.email, user.password);
@@ -279,7 +280,7 @@ t.test('on a phone, the sections are a list, and each has a link back to it', as
 });
 
 t.test('a dialog keeps the focus inside, closes with Escape, and returns the focus', async (t) => {
-  const person = await signedIn(await createUser(service, []));
+  const person = await signedIn(await createUserOverHttp(service));
   const { page } = person;
   await page.locator('#name-edit').focus();
   await page.keyboard.press('Enter');
@@ -305,7 +306,7 @@ t.test('a dialog keeps the focus inside, closes with Escape, and returns the foc
 });
 
 t.test('the page refreshes an expired session, but only once', async (t) => {
-  const person = await signedIn(await createUser(service, everything));
+  const person = await signedIn(await createUserOverHttp(service, { canChange: everything }));
   const errors = [{ message: 'x', extensions: { code: 'TOKEN_EXPIRED' } }];
   const calls: string[] = [];
   let refusals = 1;

@@ -7,7 +7,7 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { admin, startTestApp } from '../helpers/app.js';
+import { startTestApp } from '../helpers/app.js';
 import {
   type Attack,
   attackerPage,
@@ -19,12 +19,13 @@ import {
   sendMethods,
 } from '../helpers/attacker-page.js';
 import { startProfile } from '../helpers/browser.js';
+import { administrator } from '../helpers/credentials.js';
 import { schemas } from '../helpers/databases.js';
 import { dumpDatabase } from '../helpers/dump.js';
 import { providerVariables } from '../helpers/openid-provider.js';
-import { createUser } from '../helpers/records.js';
 import { freePort } from '../helpers/service.js';
 import { refreshCookie, sessionCookie } from '../helpers/sessions.js';
+import { createUser } from '../helpers/users.js';
 import { startWebServer } from '../helpers/web-server.js';
 
 // Browsers treat hosts that end in `localhost` as secure: they send `Sec-Fetch-Site` and accept `Secure` cookies.
@@ -175,7 +176,7 @@ const strangers: Stranger[] = [
 const someDeeds: ForgedRequest[] = [
   { path: '/auth/logout', body: { mode: 'session' } },
   { path: '/users', body: { email: 'planted@example.com' } },
-  { path: '/auth/login', body: { ...admin, mode: 'session' } },
+  { path: '/auth/login', body: { ...administrator, mode: 'session' } },
 ];
 /** Each would change something if it succeeded. */
 const allDeeds: ForgedRequest[] = [
@@ -184,8 +185,8 @@ const allDeeds: ForgedRequest[] = [
   { path: '/auth/refresh', body: { mode: 'cookie' } },
   { path: '/roles', body: { name: 'planted' } },
   { path: '/users/register', body: { email: 'registered@example.com', password: 'the password of a page' } },
-  { path: '/auth/password/request', body: { email: admin.email } },
-  { path: '/users/me/tfa/generate', body: { password: admin.password } },
+  { path: '/auth/password/request', body: { email: administrator.email } },
+  { path: '/users/me/tfa/generate', body: { password: administrator.password } },
   { path: '/users/me/identities/alpha', body: {} },
 ];
 const rename: ForgedRequest = { path: '/users/me', body: { first_name: 'Mallory' } };
@@ -193,7 +194,7 @@ const reads = [
   '/auth/logout',
   '/auth/logout?_method=POST',
   '/auth/refresh?mode=cookie',
-  `/auth/login?${new URLSearchParams({ ...admin, mode: 'session' })}`,
+  `/auth/login?${new URLSearchParams({ ...administrator, mode: 'session' })}`,
   '/users/me?_method=PATCH&first_name=Mallory',
   '/users/me/sessions?_method=DELETE',
 ];
@@ -229,7 +230,7 @@ for (const stranger of strangers) {
   t.test(`${what} has no effect with the cookies of its visitor`, async (t) => {
     await context.clearCookies();
     for (const mode of ['cookie', 'session'])
-      t.equal(await target.call('POST', '/auth/login', { ...admin, mode }), 200);
+      t.equal(await target.call('POST', '/auth/login', { ...administrator, mode }), 200);
     const cookies = await target.cookies();
     t.match(cookies, [new RegExp(`^${refreshCookie}=.`), new RegExp(`^${sessionCookie}=.`)]);
     const before = await target.stored();
@@ -311,7 +312,7 @@ for (const { what, target, host } of [strangers[0], strangers[5]] as Stranger[])
     t.strictSame(await target.cookies(), []);
     t.strictSame(await target.stored(), before);
 
-    t.equal(await target.call('POST', '/auth/login', { ...admin, mode: 'session' }), 200);
+    t.equal(await target.call('POST', '/auth/login', { ...administrator, mode: 'session' }), 200);
     const [signedIn, cookies] = [await target.stored(), await target.cookies()];
     for (const type of formTypes) {
       for (const deed of someDeeds.slice(0, 2)) {

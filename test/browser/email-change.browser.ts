@@ -8,7 +8,7 @@ import {
   startBrowser,
   waitForOwnAccount,
 } from '../helpers/browser.js';
-import { createUser, variables } from '../helpers/people.js';
+import { createUserOverHttp, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 
 const service = await startService(await createHome(t, { prepared: true }), {
@@ -44,7 +44,7 @@ async function requests(user: { email: string; password: string }, email: string
 }
 
 t.test('a new address is confirmed with the button, not by opening the link', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   await requests(user, 'new-address@example.org');
   const person = await newPerson(browser, service);
   await signIn(person, user.email, user.password);
@@ -66,7 +66,7 @@ t.test('a new address is confirmed with the button, not by opening the link', as
 });
 
 t.test('users can request a new address on their account page, and cancel the request', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const person = await newPerson(browser, service);
   const { page } = person;
   const section = page.getByRole('region', { name: 'Profile' });
@@ -107,7 +107,7 @@ t.test('users can request a new address on their account page, and cancel the re
 });
 
 t.test('a link to the old address cancels the change without signing in', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   await requests(user, 'planted@example.org');
   const person = await newPerson(browser, service);
   await person.open(await linkTo(user.email));

@@ -1,6 +1,5 @@
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { createAccount, createTfaAccount } from '../helpers/accounts.js';
 import {
   accessibilityViolations,
   focused,
@@ -17,6 +16,7 @@ import { startClockedService } from '../helpers/clocked-service.js';
 import { bundleOf } from '../helpers/guide.js';
 import { codeIn, findCode, linkIn, mailsTo, otherCode } from '../helpers/mails.js';
 import { currentCode, rfcSecret } from '../helpers/totp.js';
+import { createUser } from '../helpers/users.js';
 
 const service = await startClockedService(t);
 const browser = await startBrowser(t);
@@ -46,7 +46,7 @@ async function requestCode(person: Person, email: string, path = '/account/login
 }
 
 t.test('users sign in with a code, with the keyboard alone', async (t) => {
-  const { email } = await createAccount(app);
+  const { email } = await createUser(app);
   const person = await newPerson(browser, service);
   const { page } = person;
   await person.open('/account/login?redirect=%2Faccount%2Fsessions');
@@ -84,7 +84,7 @@ t.test('users sign in with a code, with the keyboard alone', async (t) => {
 });
 
 t.test('the page does not reveal whether an address belongs to a user', async (t) => {
-  const { email } = await createAccount(app);
+  const { email } = await createUser(app);
   const seen: string[] = [];
   for (const address of [email, 'nobody@example.com']) {
     const person = await newPerson(browser, service);
@@ -97,7 +97,7 @@ t.test('the page does not reveal whether an address belongs to a user', async (t
 });
 
 t.test('users with two-factor authentication also enter the code from their app', async (t) => {
-  const { email } = await createTfaAccount(app);
+  const { email } = await createUser(app, { tfa: true });
   const person = await newPerson(browser, service);
   await requestCode(person, email);
   await codeField(person).fill((await received(email)).code);
@@ -119,7 +119,7 @@ t.test('users with two-factor authentication also enter the code from their app'
 });
 
 t.test('users can request another code after a pause, continue after a reload, and sign in another way', async (t) => {
-  const { email } = await createAccount(app);
+  const { email } = await createUser(app);
   const person = await newPerson(browser, service);
   const { page } = person;
   await page.clock.install();
@@ -154,7 +154,7 @@ t.test('users can request another code after a pause, continue after a reload, a
 });
 
 t.test('the link signs the user in, in any browser, only after a click', async (t) => {
-  const { email } = await createAccount(app);
+  const { email } = await createUser(app);
   await requestCode(await newPerson(browser, service), email, '/account/login?redirect=/account/security');
   const { link } = await received(email);
   const person = await newPerson(browser, service, { viewport: { width: 390, height: 780 } });
@@ -180,7 +180,7 @@ t.test('the link signs the user in, in any browser, only after a click', async (
 });
 
 t.test('a link that is used, expires, or is turned off while the page is open is explained', async (t) => {
-  const { email } = await createAccount(app);
+  const { email } = await createUser(app);
   const open = async () => {
     await requestCode(await newPerson(browser, service), email);
     const person = await newPerson(browser, service);
@@ -202,7 +202,7 @@ t.test('a link that is used, expires, or is turned off while the page is open is
 });
 
 t.test('the link replaces the session of another user in this browser', async (t) => {
-  const [first, second] = [await createAccount(app), await createAccount(app)];
+  const [first, second] = [await createUser(app), await createUser(app)];
   const person = await newPerson(browser, service);
   await requestCode(person, first.email);
   await codeField(person).fill((await received(first.email)).code);
@@ -215,7 +215,7 @@ t.test('the link replaces the session of another user in this browser', async (t
 });
 
 t.test('the pages are accessible in light and dark, and fit small screens in every language', async (t) => {
-  const { email } = await createTfaAccount(app);
+  const { email } = await createUser(app, { tfa: true });
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const width of [390, 1280]) {
       const person = await newPerson(browser, service, {
@@ -273,7 +273,7 @@ t.test('the code in the guide signs in with a code from an email', async (t) => 
   // The limit of requested emails would otherwise be reached.
   service.clock.advance(60 * minute);
   for (const text of ['fetch(', '@directus/sdk']) {
-    const { email } = await createAccount(app);
+    const { email } = await createUser(app);
     // The pages of the service allow no scripts of others.
     const person = await newPerson(browser, service, { bypassCSP: true });
     await person.open('/account/login');

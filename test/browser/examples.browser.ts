@@ -20,7 +20,7 @@ import {
 } from '../helpers/browser.js';
 import { cannotInstall, exampleEnvironment, installExample, runNpm } from '../helpers/examples.js';
 import { alertOf, cookieHeader, follow, linksTo, mailboxKey, press, sees, signIn } from '../helpers/own-pages.js';
-import { asAdministrator, createUser, variables } from '../helpers/people.js';
+import { asAdministrator, createUserOverHttp, variables } from '../helpers/people.js';
 import { createHome, freePort, logLines, type Service, startService } from '../helpers/service.js';
 import { atEndOf } from '../helpers/teardown.js';
 import { currentCode, previousCode } from '../helpers/totp.js';
@@ -98,7 +98,7 @@ async function testPages(t: Test, example: Example): Promise<void> {
   const { url, service, call, entrance } = example;
 
   t.test('a user signs in, stays signed in after a reload, and signs out', async (t) => {
-    const user = await createUser(service, []);
+    const user = await createUserOverHttp(service);
     const person = await someone(example);
     await person.open('/');
     await isAtEntrance(person, example);
@@ -126,7 +126,7 @@ async function testPages(t: Test, example: Example): Promise<void> {
   });
 
   t.test('a user adds a passkey, and signs in with it', async (t) => {
-    const user = await createUser(service, []);
+    const user = await createUserOverHttp(service);
     const person = await someone(example);
     await addAuthenticator(person);
     await signIn(person, user.email, user.password, entrance);
@@ -161,7 +161,7 @@ async function testPages(t: Test, example: Example): Promise<void> {
   }
 
   t.test('a login with two-factor authentication asks for the code', async (t) => {
-    const user = await createUser(service, []);
+    const user = await createUserOverHttp(service);
     const headers = await authorization(user);
     const generated = await service.post('/users/me/tfa/generate', { password: user.password }, headers);
     const { secret } = (await generated.json()) as { secret: string };
@@ -255,7 +255,7 @@ async function testPages(t: Test, example: Example): Promise<void> {
   });
 
   t.test('a user resets a forgotten password', async (t) => {
-    const { email } = await createUser(service, []);
+    const { email } = await createUserOverHttp(service);
     const person = await someone(example);
     await person.open(entrance);
     await follow(person, 'Forgot your password?');
@@ -280,7 +280,7 @@ async function testPages(t: Test, example: Example): Promise<void> {
   });
 
   t.test('axe finds no accessibility issue, the console is empty, and every page fits a phone', async (t) => {
-    const { email, password } = await createUser(service, []);
+    const { email, password } = await createUserOverHttp(service);
     for (const colorScheme of ['light', 'dark'] as const) {
       const person = await someone(example, { colorScheme, bypassCSP: true, viewport: { width: 320, height: 600 } });
       const pages = [entrance, '/register', '/forgot-password', '/verify-email?token=x', '/reset-password?token=x'];
@@ -314,7 +314,7 @@ t.test('React', { skip: cannotInstall }, async (t) => {
   await testPages(t, example);
 
   t.test('the access token is only in memory, and the refresh cookie gets a new one', async (t) => {
-    const user = await createUser(service, []);
+    const user = await createUserOverHttp(service);
     const person = await someone(example);
     await person.page.clock.install();
     await signIn(person, user.email, user.password, '/');
@@ -343,7 +343,7 @@ t.test('React', { skip: cannotInstall }, async (t) => {
   });
 
   t.test('users are also signed in on the account pages', async () => {
-    const user = await createUser(service, []);
+    const user = await createUserOverHttp(service);
     const person = await someone(example);
     await signIn(person, user.email, user.password, '/');
     await follow(person, 'Manage your account');
@@ -387,7 +387,7 @@ t.test('Next.js', { skip: cannotInstall }, async (t) => {
   const from = (addresses: string) => ({ extraHTTPHeaders: { 'x-forwarded-for': addresses } });
 
   t.test('a client cannot choose the address that Gatehouse limits and logs', async (t) => {
-    const user = await createUser(service, []);
+    const user = await createUserOverHttp(service);
     const person = await someone(example, from(forged));
     await signIn(person, user.email, user.password);
     await isSignedIn(person, user.email);
@@ -402,7 +402,7 @@ t.test('Next.js', { skip: cannotInstall }, async (t) => {
     const other = { ...example, url: `http://localhost:${await freePort()}` };
     const own = { ...variablesOf(other.url), TRUSTED_PROXIES: '1', NODE_OPTIONS: `--require ${clock}` };
     await start(t, folder, other.url, ['start'], own);
-    const user = await createUser(service, []);
+    const user = await createUserOverHttp(service);
     const person = await someone(other, from(`${forged}, ${real}`));
     await signIn(person, user.email, user.password);
     await isSignedIn(person, user.email);
@@ -419,7 +419,7 @@ t.test('Next.js', { skip: cannotInstall }, async (t) => {
   t.test('the development server shows the same pages', async () => {
     const dev = { ...example, url: `http://localhost:${await freePort()}` };
     await start(t, folder, dev.url, ['run', 'dev'], variablesOf(dev.url));
-    const user = await createUser(service, []);
+    const user = await createUserOverHttp(service);
     const person = await someone(dev);
     await signIn(person, user.email, user.password);
     await isSignedIn(person, user.email);

@@ -9,7 +9,7 @@ import {
   startBrowser,
   waitForOwnAccount,
 } from '../helpers/browser.js';
-import { asAdministrator, createUser, variables } from '../helpers/people.js';
+import { asAdministrator, createUserOverHttp, variables } from '../helpers/people.js';
 import { createHome, freePort, startService } from '../helpers/service.js';
 import { currentCode, previousCode } from '../helpers/totp.js';
 
@@ -102,7 +102,7 @@ for (const [device, viewport] of Object.entries({
   });
 
   t.test(`a user resets a forgotten password and signs in (${device})`, async (t) => {
-    const { email, password: old } = await createUser(service, []);
+    const { email, password: old } = await createUserOverHttp(service);
     const person = await newPerson(browser, service, { viewport });
     const { page } = person;
     await person.open('/account/login');
@@ -126,7 +126,7 @@ for (const [device, viewport] of Object.entries({
 }
 
 t.test('after a reset, users with two-factor authentication are asked for a code', async (t) => {
-  const { email, password: old } = await createUser(service, []);
+  const { email, password: old } = await createUserOverHttp(service);
   const owner = await newPerson(browser, service);
   await signIn(owner, email, old);
   await waitForOwnAccount(owner);
@@ -152,7 +152,7 @@ t.test('after a reset, users with two-factor authentication are asked for a code
 });
 
 t.test('password managers find the page for changing the password, also before signing in', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const person = await newPerson(browser, service);
   await person.open('/.well-known/change-password');
   await person.page.waitForURL(/\/account\/login\?redirect=/);

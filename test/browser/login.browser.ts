@@ -10,7 +10,8 @@ import {
 } from '../helpers/browser.js';
 import { day } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
-import { administrator, asAdministrator, createUser, variables } from '../helpers/people.js';
+import { administrator } from '../helpers/credentials.js';
+import { asAdministrator, createUserOverHttp, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 
 const service = await startService(await createHome(t, { prepared: true }), variables);
@@ -139,7 +140,7 @@ t.test('a login redirects to the requested page, but only to an account page', a
 });
 
 t.test('an unusable session cookie does not prevent a login', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const person = await someone();
   await signIn(person, user.email, user.password);
   await waitForOwnAccount(person);

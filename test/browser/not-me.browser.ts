@@ -1,5 +1,4 @@
 import t from 'tap';
-import { createAccount } from '../helpers/accounts.js';
 import {
   accessibilityViolations,
   newPerson,
@@ -12,6 +11,7 @@ import {
 import { day } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { linkTo } from '../helpers/mails.js';
+import { createUser } from '../helpers/users.js';
 
 /** The page behind the link "This wasn't me" in a security notice. */
 
@@ -21,7 +21,7 @@ const { app } = service;
 
 /** A user who got a notice of many failed sign-ins, and the path of its link. */
 async function notified() {
-  const user = await createAccount(app);
+  const user = await createUser(app);
   for (let tries = 0; tries < 25; tries++) {
     await service.post('/auth/login', { email: user.email, password: 'a wrong guess' });
   }

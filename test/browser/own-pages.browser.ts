@@ -15,9 +15,10 @@ import {
   visibleText,
   waitForOwnAccount,
 } from '../helpers/browser.js';
+import { administrator } from '../helpers/credentials.js';
 import { installExample, runNpm } from '../helpers/examples.js';
 import { alertOf, cookieHeader, linksTo, mailboxKey, press, sees, signIn } from '../helpers/own-pages.js';
-import { administrator, asAdministrator, createUser, variables } from '../helpers/people.js';
+import { asAdministrator, createUserOverHttp, variables } from '../helpers/people.js';
 import { createHome, freePort, startService } from '../helpers/service.js';
 import { atEndOf } from '../helpers/teardown.js';
 import { currentCode, previousCode } from '../helpers/totp.js';
@@ -150,7 +151,7 @@ t.test('in another browser, the verification requires a password', async (t) => 
 });
 
 t.test('a user resets a forgotten password', async (t) => {
-  const { email, password: old } = await createUser(service, []);
+  const { email, password: old } = await createUserOverHttp(service);
   const person = await someone();
   await person.open('/sign-in');
   await person.page.getByRole('link', { name: 'Forgot your password?' }).click();
@@ -191,7 +192,7 @@ t.test('a user resets a forgotten password', async (t) => {
 });
 
 t.test('a login with two-factor authentication asks for the code', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const login = await service.post('/auth/login', user);
   const { data } = (await login.json()) as { data: { access_token: string } };
   const headers = { authorization: `Bearer ${data.access_token}` };
@@ -221,7 +222,7 @@ t.test('a login with two-factor authentication asks for the code', async (t) => 
 t.test('after too many attempts, the page says when to try again', async (t) => {
   await call('PATCH', '/settings', { auth_login_attempts: 1 });
   t.teardown(() => call('PATCH', '/settings', { auth_login_attempts: 25 }));
-  const { email } = await createUser(service, []);
+  const { email } = await createUserOverHttp(service);
   const person = await someone();
   for (const _attempt of [1, 2]) await signIn(person, email, 'not the password').then(() => alertOf(person));
   t.match(await alertOf(person), /^Too many attempts. Try again in (2\d|30) seconds\.$/);
@@ -233,7 +234,7 @@ t.test('after too many attempts, the page says when to try again', async (t) => 
 });
 
 t.test('an open page keeps the session alive, and notices when it ends', async (t) => {
-  const { email, password } = await createUser(service, []);
+  const { email, password } = await createUserOverHttp(service);
   const person = await someone();
   const cookie = async () => (await cookiesOf(person)).find(({ name }) => name.includes('session'));
   await person.page.clock.install();
@@ -266,7 +267,7 @@ t.test('an open page keeps the session alive, and notices when it ends', async (
 });
 
 t.test('a login leads back to the page that required it, but never to another site', async (t) => {
-  const { email, password } = await createUser(service, []);
+  const { email, password } = await createUserOverHttp(service);
   for (const [next, end] of [
     ['/account', '/account'],
     ['//evil.example/', '/'],

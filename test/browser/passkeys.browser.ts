@@ -1,7 +1,6 @@
 import type { BrowserContextOptions } from 'playwright-core';
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { createAccount, createTfaAccount } from '../helpers/accounts.js';
 import {
   accessibilityViolations,
   addAuthenticator,
@@ -21,9 +20,10 @@ import { day, minute } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { bundleOf } from '../helpers/guide.js';
 import { linkTo } from '../helpers/mails.js';
-import { createUser } from '../helpers/people.js';
+import { createUserOverHttp } from '../helpers/people.js';
 import { freePort } from '../helpers/service.js';
 import { currentCode, rfcSecret } from '../helpers/totp.js';
+import { createUser } from '../helpers/users.js';
 
 /** Passkeys on the account pages, with the virtual authenticator of Chromium. */
 
@@ -60,7 +60,7 @@ const signOut = async (person: Person) => {
 };
 
 t.test('users add a passkey, and then sign in with it', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   // For axe, which `barriers` runs in the page.
   const person = await withAuthenticator({ bypassCSP: true });
   await signIn(person, user.email, user.password);
@@ -92,7 +92,7 @@ t.test('users add a passkey, and then sign in with it', async (t) => {
 });
 
 t.test('a passkey that was removed is not accepted, and the page says so', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const person = await withAuthenticator();
   await signIn(person, user.email, user.password);
   await waitForOwnAccount(person);
@@ -112,7 +112,7 @@ t.test('a passkey that was removed is not accepted, and the page says so', async
 });
 
 t.test('if the session is not fresh, a passkey confirms the identity', async () => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const person = await withAuthenticator();
   await signIn(person, user.email, user.password);
   await waitForOwnAccount(person);
@@ -128,7 +128,7 @@ t.test('if the session is not fresh, a passkey confirms the identity', async () 
 });
 
 t.test('if a second factor is required, a passkey opens the rest of the account', async (t) => {
-  const user = await createUser(service, [], { enforce_tfa: true });
+  const user = await createUserOverHttp(service, { enforceTfa: true });
   const person = await withAuthenticator({ bypassCSP: true });
   const sections = () => person.page.getByRole('link', { name: 'Sessions' });
   await signIn(person, user.email, user.password);
@@ -164,7 +164,7 @@ t.test('the code in the guide adds a passkey and signs in with it', async (t) =>
     'with the SDK': { text: '@directus/sdk', replacements: { 'https://accounts.example.com': url } },
   };
   for (const [what, { text, replacements }] of Object.entries(codes)) {
-    const user = await createUser(service, []);
+    const user = await createUserOverHttp(service);
     // The pages of the service allow no scripts of others.
     const person = await withAuthenticator({ bypassCSP: true });
     await signIn(person, user.email, user.password);
@@ -194,7 +194,7 @@ t.test('the code in the guide adds a passkey and signs in with it', async (t) =>
 });
 
 t.test('the browser suggests passkeys in the field for the address', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const person = await withAuthenticator({}, { suggests: true });
   await person.open('/account/login');
   t.equal(await person.page.locator('#email').getAttribute('autocomplete'), 'username webauthn');
@@ -234,7 +234,7 @@ const focusedText = ({ page }: Person) => page.evaluate('document.activeElement.
 
 for (const [device, viewport] of Object.entries({ phone, desktop })) {
   t.test(`after signing in with a password, the account page suggests a passkey (${device})`, async (t) => {
-    const user = await createAccount(service.app);
+    const user = await createUser(service.app);
     const person = await withAuthenticator({ viewport });
     await signedIn(person, user);
     await suggestion(person).waitFor();
@@ -259,8 +259,8 @@ for (const [device, viewport] of Object.entries({ phone, desktop })) {
 }
 
 t.test('users decline the suggestion with the keyboard, for themselves, on this device, and for 90 days', async (t) => {
-  const user = await createAccount(service.app);
-  const other = await createAccount(service.app);
+  const user = await createUser(service.app);
+  const other = await createUser(service.app);
   const person = await withAuthenticator({ viewport: desktop });
   const { page } = person;
   await signedIn(person, user);
@@ -285,7 +285,7 @@ t.test('users decline the suggestion with the keyboard, for themselves, on this 
 });
 
 t.test('a passkey is suggested only to users who can add one and have signed in with a password', async (t) => {
-  const user = await createAccount(service.app);
+  const user = await createUser(service.app);
   t.equal(await isSuggestedTo(await withAuthenticator(), user), true);
   const withoutDevice = await newPerson(browser, service);
   await signedIn(withoutDevice, user);
@@ -301,7 +301,7 @@ t.test('a passkey is suggested only to users who can add one and have signed in 
   t.equal(await suggestion(byEmail).isVisible(), false, 'signed in by email');
   await service.app.db.update(settings).set({ emailLogin: false });
 
-  const mustSetUpTfa = await createUser(service, [], { enforce_tfa: true });
+  const mustSetUpTfa = await createUserOverHttp(service, { enforceTfa: true });
   t.equal(await isSuggestedTo(await withAuthenticator(), mustSetUpTfa), false, 'must set up a second factor first');
   await service.app.db.update(settings).set({ selfService: false });
   t.equal(await isSuggestedTo(await withAuthenticator(), user), false, 'may not add a passkey');
@@ -309,7 +309,7 @@ t.test('a passkey is suggested only to users who can add one and have signed in 
 });
 
 t.test('a passkey is suggested after a password reset too', async () => {
-  const user = await createAccount(service.app);
+  const user = await createUser(service.app);
   const person = await withAuthenticator();
   await person.open('/account/forgot-password');
   await person.page.getByLabel('Email address').fill(user.email);
@@ -325,7 +325,7 @@ t.test('a passkey is suggested after a password reset too', async () => {
 t.test(
   'the suggestion is accessible and fits a phone in every language, light, dark, and in forced colors',
   async (t) => {
-    const user = await createAccount(service.app);
+    const user = await createUser(service.app);
     for (const options of [{ colorScheme: 'light' }, { colorScheme: 'dark' }, { forcedColors: 'active' }] as const) {
       const person = await withAuthenticator({ ...options, bypassCSP: true });
       const { page } = person;
@@ -349,7 +349,7 @@ const oneTimeCode = () => currentCode(rfcSecret.base32, service.clock.now());
 
 /** A user with two-factor authentication, and a passkey in an authenticator that does not verify its user. */
 async function withUnverifiedPasskey(options: BrowserContextOptions = {}) {
-  const user = await createTfaAccount(service.app);
+  const user = await createUser(service.app, { tfa: true });
   const person = await withAuthenticator(options, { verifies: false });
   await signIn(person, user.email, user.password);
   await person.page.locator('#otp').fill(oneTimeCode());

@@ -16,8 +16,9 @@ import {
   startBrowser,
   waitForOwnAccount,
 } from '../helpers/browser.js';
+import { administrator } from '../helpers/credentials.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { administrator, asAdministrator, createUser, type User, variables } from '../helpers/people.js';
+import { asAdministrator, createUserOverHttp, type User, variables } from '../helpers/people.js';
 import { createHome, freePort, startService } from '../helpers/service.js';
 import { currentCode, previousCode } from '../helpers/totp.js';
 import { json, status } from '../helpers/web-server.js';
@@ -73,7 +74,7 @@ async function signedIn(user: User, options = {}): Promise<Person> {
 /** Creates a user with a password, a linked account, and two-factor authentication. */
 async function createProtected(): Promise<{ secret: string; codes: string[] }> {
   newcomer();
-  const user = await createUser(service, ['tfa_secret']);
+  const user = await createUserOverHttp(service, { canChange: ['tfa_secret'] });
   const person = await signedIn(user);
   await openSection(person, 'connections');
   await button(person, 'Connect Forum').click();
@@ -250,7 +251,7 @@ t.test('the page explains why a login failed', async (t) => {
     await person.open(`/account/login?reason=${reason}`);
     t.match(await person.said('alert'), words);
   }
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   provider.profile = { id: ++people, email: user.email };
   await person.open('/account/login?redirect=/account/register&lang=en-US');
   await link(person, 'Continue with Forum').click();
@@ -264,7 +265,7 @@ t.test('the page explains why a login failed', async (t) => {
 });
 
 t.test('users can link an account, sign in with it, and unlink it', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const email = newcomer();
   const person = await signedIn(user);
   const { page } = person;
@@ -404,7 +405,7 @@ t.test('the account page explains why linking failed', async (t) => {
   await waitForOwnAccount(first);
   t.equal(await ownEmail(first), email);
 
-  const person = await signedIn(await createUser(service, []));
+  const person = await signedIn(await createUserOverHttp(service));
   await person.open('/account/connections?lang=de');
   await button(person, 'Verknüpfen Forum').click();
   t.match(await person.said('alert'), 'gehört hier schon zu einem anderen Benutzer');
@@ -435,7 +436,7 @@ t.test('the account page explains why linking failed', async (t) => {
 });
 
 t.test('users whose session has ended are sent to sign in, not to the provider', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   for (const end of ['gone', 'of no use'] as const) {
     const person = await signedIn(user);
     await openSection(person, 'connections');
@@ -451,7 +452,7 @@ t.test('users whose session has ended are sent to sign in, not to the provider',
 });
 
 t.test('users who must set up two-factor authentication first see no accounts to link', async (t) => {
-  const person = await signedIn(await createUser(service, [], { enforce_tfa: true }));
+  const person = await signedIn(await createUserOverHttp(service, { enforceTfa: true }));
   await button(person, 'Set up Authenticator app').waitFor();
   t.equal(await person.page.locator('[data-entry=connections]').isVisible(), false);
 });
@@ -474,7 +475,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   };
 
   t.test(`linked accounts are accessible and fit a phone screen, ${colorScheme}`, async (t) => {
-    const user = await createUser(service, ['first_name', 'password']);
+    const user = await createUserOverHttp(service, { canChange: ['first_name', 'password'] });
     provider.profile = { id: `somebody-with-an-identifier-that-is-long-${'x'.repeat(60)}-${++people}` };
     const person = await signedIn(user, options);
     await openSection(person, 'connections');

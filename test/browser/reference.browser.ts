@@ -2,7 +2,8 @@
 
 import t from 'tap';
 import { accessibilityViolations, newPerson, type Person, startBrowser } from '../helpers/browser.js';
-import { administrator, variables } from '../helpers/people.js';
+import { administrator } from '../helpers/credentials.js';
+import { variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 
 const service = await startService(await createHome(t, { prepared: true }), variables);

@@ -1,7 +1,6 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { sessions } from '../../db/schema.js';
-import { createAccount } from '../helpers/accounts.js';
 import {
   changeFirstName,
   newPerson,
@@ -15,6 +14,7 @@ import {
 import { day, minute } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { linkTo } from '../helpers/mails.js';
+import { createUser } from '../helpers/users.js';
 
 /** The account pages for users of an application in `cookie` mode, whose browsers have a refresh cookie instead of a session cookie. */
 
@@ -43,7 +43,7 @@ const cookieValue = async ({ context }: Person, cookie: string) =>
 const sessionsOf = (id: string) => app.db.$count(sessions, eq(sessions.user, id));
 
 t.test('users of an application in cookie mode are signed in on every account page', async (t) => {
-  const user = await createAccount(app);
+  const user = await createUser(app);
   const person = await newPerson(browser, service);
   await logIn(person, user, 'cookie');
   for (const path of ['/account', '/account/login', '/account/security']) {
@@ -63,7 +63,7 @@ t.test('users of an application in cookie mode are signed in on every account pa
 });
 
 t.test('changing the password does not end the session of the application', async (t) => {
-  const user = await createAccount(app);
+  const user = await createUser(app);
   const person = await newPerson(browser, service);
   await logIn(person, user, 'cookie');
   await person.open('/account/security');
@@ -83,7 +83,7 @@ for (const [dead, working] of [
 ] as const) {
   for (const how of ['expired', 'unknown'] as const) {
     t.test(`a session in mode ${working} is used although the other cookie is ${how}`, async (t) => {
-      const user = await createAccount(app);
+      const user = await createUser(app);
       const person = await newPerson(browser, service);
       const name = dead === 'session' ? sessionCookie : refreshCookie;
       if (how === 'expired') {
@@ -104,7 +104,7 @@ for (const [dead, working] of [
 }
 
 t.test('signing out ends the sessions of both cookies, and clears both', async (t) => {
-  const user = await createAccount(app);
+  const user = await createUser(app);
   const person = await newPerson(browser, service);
   await logIn(person, user, 'cookie');
   await logIn(person, user, 'session');
@@ -124,7 +124,7 @@ t.test('signing out ends the sessions of both cookies, and clears both', async (
 });
 
 t.test('when no cookie has a session, the sign-in page clears both', async (t) => {
-  const user = await createAccount(app);
+  const user = await createUser(app);
   const person = await newPerson(browser, service);
   const value = 'x'.repeat(64);
   await person.context.addCookies([
@@ -140,7 +140,7 @@ t.test('when no cookie has a session, the sign-in page clears both', async (t) =
 });
 
 t.test('users who confirm a new address stay signed in to the application', async (t) => {
-  const user = await createAccount(app);
+  const user = await createUser(app);
   const person = await newPerson(browser, service);
   await logIn(person, user, 'cookie');
   await person.open('/account/profile');
@@ -159,8 +159,8 @@ t.test('users who confirm a new address stay signed in to the application', asyn
 });
 
 t.test('a reset ends the session of the application, and starts one on the pages', async (t) => {
-  const other = await createAccount(app);
-  const user = await createAccount(app);
+  const other = await createUser(app);
+  const user = await createUser(app);
   const person = await newPerson(browser, service);
   await logIn(person, other, 'cookie');
   await service.post('/auth/password/request', { email: user.email });

@@ -9,7 +9,7 @@ import {
   visibleText,
   waitForOwnAccount,
 } from '../helpers/browser.js';
-import { createUser, type User, variables } from '../helpers/people.js';
+import { createUserOverHttp, type User, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 
 const service = await startService(await createHome(t, { prepared: true }), variables);
@@ -31,7 +31,7 @@ const phone =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1';
 
 t.test('users can list their sessions and sign one of them out', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   await service.post('/auth/login', user, { 'user-agent': 'curl/8.5.0' });
   const elsewhere = await signedIn(user, { userAgent: phone });
   const person = await signedIn(user);
@@ -56,7 +56,7 @@ t.test('users can list their sessions and sign one of them out', async (t) => {
 });
 
 t.test('users can sign out everywhere else', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const elsewhere = await signedIn(user);
   const person = await signedIn(user);
   const all = person.section.getByRole('button', { name: 'Sign out everywhere else' });
@@ -73,7 +73,7 @@ t.test('users can sign out everywhere else', async (t) => {
 });
 
 t.test('the page reports sessions that have ended in the meantime', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const [person, another] = [await signedIn(user), await signedIn(user)];
   await another.page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
   await another.page.waitForURL(/\/account\/login/);
@@ -97,7 +97,7 @@ t.test('the page reports sessions that have ended in the meantime', async (t) =>
 });
 
 t.test('user agents are shown as text, and long ones do not break the page', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const agents = ['<img src=x onerror=alert(1)>', `${'W'.repeat(200)}/1.0`, 'Mozilla/5.0'];
   for (const agent of agents) await service.post('/auth/login', user, { 'user-agent': agent });
   const person = await signedIn(user, { viewport: { width: 320, height: 600 } });
@@ -108,7 +108,7 @@ t.test('user agents are shown as text, and long ones do not break the page', asy
 });
 
 t.test('the list is accessible and fits a phone screen in every language, light and dark', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   await service.post('/auth/login', user, { 'user-agent': phone });
   for (const colorScheme of ['light', 'dark'] as const) {
     const person = await signedIn(user, { colorScheme, bypassCSP: true, viewport: { width: 320, height: 600 } });
@@ -123,6 +123,6 @@ t.test('the list is accessible and fits a phone screen in every language, light 
 });
 
 t.test('users who must set up two-factor authentication first do not see their sessions', async (t) => {
-  const person = await signedIn(await createUser(service, [], { enforce_tfa: true }));
+  const person = await signedIn(await createUserOverHttp(service, { enforceTfa: true }));
   t.equal(await person.section.isVisible(), false);
 });

@@ -17,7 +17,7 @@ import { minute } from '../helpers/clock.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { codeIn, mailsTo, otherCode } from '../helpers/mails.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { createUser, type User } from '../helpers/people.js';
+import { createUserOverHttp, type User } from '../helpers/people.js';
 import { freePort } from '../helpers/service.js';
 import { currentCode } from '../helpers/totp.js';
 
@@ -77,7 +77,7 @@ async function signedInByProvider(options = {}): Promise<Person> {
 let people = 0;
 
 t.test('if the session is not fresh, the page asks for the password and then continues', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const person = await signedIn(user);
   const { page } = person;
   growStale();
@@ -104,7 +104,7 @@ t.test('if the session is not fresh, the page asks for the password and then con
 });
 
 t.test('nothing changes if the user does not confirm their identity', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const person = await signedIn(user);
   const { page } = person;
   growStale();
@@ -126,7 +126,7 @@ t.test('nothing changes if the user does not confirm their identity', async (t) 
 });
 
 t.test('a session that has ended in the meantime leads to the login page', async () => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const person = await signedIn(user);
   growStale();
   await changePassword(person, 'a calm meadow in autumn');
@@ -141,7 +141,7 @@ t.test('a session that has ended in the meantime leads to the login page', async
 });
 
 t.test('users with two-factor authentication are asked for a code', async (t) => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   const person = await signedIn(user);
   const { page } = person;
   await openDialog(person, 'security', 'tfa-setup');
@@ -177,7 +177,7 @@ t.test('users with two-factor authentication are asked for a code', async (t) =>
 });
 
 t.test('accounts are linked and unlinked after the user confirms their identity', async () => {
-  const user = await createUser(service, []);
+  const user = await createUserOverHttp(service);
   provider.profile = { id: ++people };
   const person = await signedIn(user);
   growStale();
@@ -254,7 +254,7 @@ t.test('users without an email address are asked for one', async () => {
 });
 
 t.test('if the page does not support any of the methods, it explains what to do', async (t) => {
-  const person = await signedIn(await createUser(service, []));
+  const person = await signedIn(await createUserOverHttp(service));
   const errors = [
     { message: 'x', extensions: { code: 'REAUTHENTICATION_REQUIRED', max_age: 900, methods: ['another'] } },
   ];
@@ -274,7 +274,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       t.ok(box && box.x >= 8 && box.y >= 8 && box.x + box.width <= 312, `${state}: the dialog is centered`);
       await saveScreenshot(person, `${state}-${colorScheme}`);
     };
-    const person = await signedIn(await createUser(service, []), options);
+    const person = await signedIn(await createUserOverHttp(service), options);
     growStale();
     for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
       await person.open(`/account/security?lang=${lang}`);

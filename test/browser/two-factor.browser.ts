@@ -13,7 +13,7 @@ import {
   visibleText,
   waitForOwnAccount,
 } from '../helpers/browser.js';
-import { asAdministrator, createUser, type User, variables } from '../helpers/people.js';
+import { asAdministrator, createUserOverHttp, type User, variables } from '../helpers/people.js';
 import { createHome, startService } from '../helpers/service.js';
 import { currentCode, previousCode } from '../helpers/totp.js';
 
@@ -49,7 +49,7 @@ async function signedIn(user: User, options = {}) {
 }
 
 t.test('users can set up an app on the same device, and type the key in groups of four', async (t) => {
-  const user = await createUser(service, everything);
+  const user = await createUserOverHttp(service, { canChange: everything });
   const person = await signedIn(user, { viewport: { width: 390, height: 844 } });
   const { page, context } = person;
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -75,7 +75,7 @@ t.test('users can set up an app on the same device, and type the key in groups o
 });
 
 t.test('users can turn two-factor authentication on, sign in with it, and turn it off', async (t) => {
-  const user = await createUser(service, everything);
+  const user = await createUserOverHttp(service, { canChange: everything });
   const person = await signedIn(user, { acceptDownloads: true });
   const { page, context } = person;
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -167,7 +167,7 @@ t.test('users can turn two-factor authentication on, sign in with it, and turn i
 });
 
 t.test('users who must set up two-factor authentication see the whole page afterwards', async (t) => {
-  const user = await createUser(service, ['first_name'], { enforce_tfa: true });
+  const user = await createUserOverHttp(service, { canChange: ['first_name'], enforceTfa: true });
   const person = await signedIn(user);
   t.equal(await person.page.locator('[data-panel=profile]').isVisible(), false);
   person.complaints();
@@ -185,7 +185,7 @@ t.test('users who must set up two-factor authentication see the whole page after
 });
 
 t.test('users without a password enter a code instead', async (t) => {
-  const user = await createUser(service, everything);
+  const user = await createUserOverHttp(service, { canChange: everything });
   const person = await signedIn(user);
   const call = await asAdministrator(service);
   const query = { filter: { email: { _eq: user.email } } };
@@ -202,7 +202,7 @@ t.test('users without a password enter a code instead', async (t) => {
 });
 
 t.test('users can request recovery codes again if creating them failed', async (t) => {
-  const user = await createUser(service, everything);
+  const user = await createUserOverHttp(service, { canChange: everything });
   const person = await signedIn(user);
   await person.page.route('**/recovery-codes', (route) => route.abort());
   await setUp(person, user.password);
@@ -215,7 +215,7 @@ t.test('users can request recovery codes again if creating them failed', async (
 });
 
 t.test('after too many wrong codes, the page says when to try again', async (t) => {
-  const user = await createUser(service, everything);
+  const user = await createUserOverHttp(service, { canChange: everything });
   await setUp(await signedIn(user), user.password);
   const person = await newPerson(browser, service);
   await signIn(person, user.email, user.password);
@@ -231,7 +231,7 @@ t.test('after too many wrong codes, the page says when to try again', async (t) 
 
 t.test('two-factor authentication is accessible and fits a phone screen in every language', async (t) => {
   for (const colorScheme of ['light', 'dark'] as const) {
-    const user = await createUser(service, everything);
+    const user = await createUserOverHttp(service, { canChange: everything });
     const person = await signedIn(user, { colorScheme, bypassCSP: true, viewport: { width: 320, height: 600 } });
     const isTooWide = () => person.page.evaluate('document.documentElement.scrollWidth > 320');
     await setUp(person, user.password);

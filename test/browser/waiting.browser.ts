@@ -1,5 +1,4 @@
 import t from 'tap';
-import { createAccount } from '../helpers/accounts.js';
 import {
   focused,
   newPerson,
@@ -11,6 +10,7 @@ import {
 } from '../helpers/browser.js';
 import { startClockedService } from '../helpers/clocked-service.js';
 import { freePort } from '../helpers/service.js';
+import { createUser } from '../helpers/users.js';
 
 /** What the pages show while the service has not responded yet. */
 
@@ -34,7 +34,7 @@ async function failFirst({ page }: Person, path: string, retryAfter: string | un
 }
 
 t.test('if the service is briefly overloaded, the pages say so, wait, and try once more', async (t) => {
-  const user = await createAccount(app);
+  const user = await createUser(app);
   const person = await newPerson(browser, service);
   const { page } = person;
   const requests = await failFirst(person, '**/auth/login', '1');
@@ -60,7 +60,7 @@ t.test('if the service is briefly overloaded, the pages say so, wait, and try on
 });
 
 t.test('the pages do not wait for longer than five seconds, and not more than once', async (t) => {
-  const user = await createAccount(app);
+  const user = await createUser(app);
   for (const [retryAfter, expected] of [
     ['6', 1],
     [undefined, 1],
@@ -75,7 +75,7 @@ t.test('the pages do not wait for longer than five seconds, and not more than on
 });
 
 t.test('while an action runs, its button shows that it is busy, and keeps its width and the focus', async (t) => {
-  const user = await createAccount(app);
+  const user = await createUser(app);
   const person = await newPerson(browser, service);
   const { page } = person;
   let requests = 0;
@@ -114,7 +114,7 @@ t.test('while an action runs, its button shows that it is busy, and keeps its wi
 });
 
 t.test('the layout of the account is there at once, and nothing moves when the values arrive', async (t) => {
-  const user = await createAccount(app, { email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace' });
+  const user = await createUser(app, { email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace' });
   for (const viewport of [
     { width: 1280, height: 800 },
     { width: 390, height: 844 },
@@ -146,7 +146,7 @@ t.test('the layout of the account is there at once, and nothing moves when the v
 });
 
 t.test('if the account cannot be loaded, users can try again', async (t) => {
-  const user = await createAccount(app);
+  const user = await createUser(app);
   const person = await newPerson(browser, service);
   const { page } = person;
   await signIn(person, user.email, user.password);

@@ -24,11 +24,12 @@ import { buildApp } from '../../app.js';
 import type { DatabaseLocation } from '../../db/client.js';
 import { policies, rolePolicies, roles, settings, users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { admin, bearer, codeOf, testConfig } from '../helpers/app.js';
+import { bearer, codeOf, testConfig } from '../helpers/app.js';
 import { collectLog } from '../helpers/collect-log.js';
+import { administrator } from '../helpers/credentials.js';
 import { createTestDatabase, engine, schemas } from '../helpers/databases.js';
 import { listen } from '../helpers/ports.js';
-import { changeUser, createUser } from '../helpers/records.js';
+import { changeUser, createUser } from '../helpers/users.js';
 
 /** A database that remains after the service on it is closed. */
 async function lastingDatabase(t: Test): Promise<DatabaseLocation> {
@@ -44,7 +45,7 @@ async function lastingDatabase(t: Test): Promise<DatabaseLocation> {
 
 const migrations = readdirSync(new URL('../../db/migrations', import.meta.url)).filter((name) => name.endsWith('.sql'));
 
-const logIn = (app: FastifyInstance, payload: object = admin) =>
+const logIn = (app: FastifyInstance, payload: object = administrator) =>
   app.inject({ method: 'POST', url: '/auth/login', payload });
 
 /** Asserts that everything a first start creates exists exactly once. */
@@ -60,7 +61,7 @@ async function isBootstrappedOnce(t: Test, { db }: FastifyInstance) {
   const [user, ...otherUsers] = await db.select().from(users);
   t.strictSame([otherRoles, otherPolicies, otherUsers], [[], [], []], 'there is one role, one policy, and one user');
   t.match(policy, { name: 'Administrator', adminAccess: true, appAccess: true, ipAccess: null });
-  t.match(user, { email: admin.email, role: role?.id, status: 'active', provider: 'default' });
+  t.match(user, { email: administrator.email, role: role?.id, status: 'active', provider: 'default' });
   t.strictSame(await db.select().from(rolePolicies), [{ role: role?.id, policy: policy?.id }]);
 }
 
@@ -91,15 +92,15 @@ t.test('a second start creates nothing, even with a different configuration', as
   const first = await buildApp(testConfig({ ADMIN_TOKEN: token }), { database: location });
   t.strictSame(
     first.createdAdministrator,
-    { email: admin.email, password: null, passwordFile: null },
+    { email: administrator.email, password: null, passwordFile: null },
     'a configured password is not reported',
   );
   await isBootstrappedOnce(t, first);
   t.equal((await logIn(first)).statusCode, 200);
   const me = await first.inject({ url: '/users/me?fields=email,token', headers: bearer(token) });
-  t.strictSame(me.json(), { data: { email: admin.email, token: '**********' } });
+  t.strictSame(me.json(), { data: { email: administrator.email, token: '**********' } });
   const stored = JSON.stringify(await first.db.select().from(users));
-  t.notOk(stored.includes(token) || stored.includes(admin.password), 'neither secret is stored in plain text');
+  t.notOk(stored.includes(token) || stored.includes(administrator.password), 'neither secret is stored in plain text');
   const { refresh_token } = (await logIn(first)).json().data;
   await first.close();
 
@@ -109,7 +110,7 @@ t.test('a second start creates nothing, even with a different configuration', as
   t.equal(second.createdAdministrator, null);
   await isBootstrappedOnce(t, second);
   t.equal((await logIn(second)).statusCode, 200, 'the first password still works');
-  t.equal(codeOf(await logIn(second, { ...admin, password: 'another password' })), 'INVALID_CREDENTIALS');
+  t.equal(codeOf(await logIn(second, { ...administrator, password: 'another password' })), 'INVALID_CREDENTIALS');
   t.equal(
     codeOf(await logIn(second, { email: changed.ADMIN_EMAIL, password: 'another password' })),
     'INVALID_CREDENTIALS',
@@ -118,8 +119,8 @@ t.test('a second start creates nothing, even with a different configuration', as
   t.equal(refreshed.statusCode, 200, 'sessions survive a restart');
 
   // No new administrator is created when the first one is archived, renamed, or loses the role.
-  const [administrator] = await second.db.select().from(users);
-  await changeUser(second, administrator?.id ?? '', { status: 'archived', email: 'former@example.com', role: null });
+  const [archived] = await second.db.select().from(users);
+  await changeUser(second, archived?.id ?? '', { status: 'archived', email: 'former@example.com', role: null });
   await second.close();
   const third = await buildApp(testConfig(), { database: location });
   t.equal(third.createdAdministrator, null);
@@ -145,7 +146,7 @@ t.test('a breached ADMIN_PASSWORD is reported, and nothing else waits for the ch
   await app.listen({ port: 0, host: '127.0.0.1' });
   const [, response] = await asked;
   await isNextHookReached;
-  const hash = createHash('sha1').update(admin.password).digest('hex').toUpperCase();
+  const hash = createHash('sha1').update(administrator.password).digest('hex').toUpperCase();
   response.end(`${hash.slice(5)}:3`);
   for (let tries = 0; tries < 100 && !lines.some(isWarning); tries++) await sleep(20);
   t.match(lines.find(isWarning), { level: 40, reasons: ['breached'] });
@@ -198,7 +199,7 @@ t.test('if the generated password cannot be stored, no account is created', asyn
   const start = (variables: Record<string, string>) =>
     buildApp(testConfig({ ADMIN_PASSWORD: '', DATA_DIR, ...variables }), { database: database.location });
   await t.rejects(start({}), { message: /ADMIN_PASSWORD: must be set, because .*file\/data/ });
-  const app = await start({ ADMIN_PASSWORD: admin.password });
+  const app = await start({ ADMIN_PASSWORD: administrator.password });
   t.teardown(() => app.close());
   t.equal((await logIn(app)).statusCode, 200);
 });

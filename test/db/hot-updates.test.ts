@@ -10,10 +10,10 @@ import { startTestApp } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { createTestDatabase } from '../helpers/databases.js';
 import { watchPlans } from '../helpers/plans.js';
-import { createUser, lastAccessOf } from '../helpers/records.js';
 import { logIn, refresh, sessionOf } from '../helpers/sessions.js';
 import { hearStatements } from '../helpers/statements.js';
 import { atEndOf } from '../helpers/teardown.js';
+import { createUser, lastAccessOf } from '../helpers/users.js';
 import { asAdmin, remove, startWithAdmin } from '../helpers/writing.js';
 
 /** Logins and refreshes are the most frequent writes. They must not write the rows of users, or entries in their indexes. */

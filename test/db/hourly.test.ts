@@ -11,7 +11,7 @@ import {
 } from '../../db/schema.js';
 import { day, hour } from '../helpers/clock.js';
 import { captureTimers } from '../helpers/intervals.js';
-import { createUser } from '../helpers/records.js';
+import { createUser } from '../helpers/users.js';
 import { startWithAdmin } from '../helpers/writing.js';
 
 t.test('the hourly cleanup deletes expired rows and sums up the user count', async (t) => {

@@ -4,8 +4,8 @@ import { migrate } from '../../db/migrate.js';
 import { rows } from '../../db/statements.js';
 import { engine } from '../helpers/databases.js';
 import { readGuide } from '../helpers/guide.js';
-import { createUser } from '../helpers/records.js';
 import { logIn, logOut, modes, readMe, refresh, sessionOf } from '../helpers/sessions.js';
+import { createUser } from '../helpers/users.js';
 import { asAdmin, remove, startWithAdmin } from '../helpers/writing.js';
 
 const skip = engine === 'embedded' ? 'PostgreSQL only' : false;

@@ -4,7 +4,8 @@ import t from 'tap';
 import { createPostgresPool } from '../../db/postgres/pool.js';
 import { createPreparing, maxPrepared } from '../../db/postgres/prepared.js';
 import { createTestDatabase, engine, isHostile } from '../helpers/databases.js';
-import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { policyWith } from '../helpers/rights.js';
+import { createUserWithToken } from '../helpers/users.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
 t.test('a statement is prepared from its second use on', async (t) => {
@@ -34,7 +35,7 @@ t.test('statements that a user makes up neither keep out those of others nor pil
   const policy = await policyWith(app, [
     { collection: 'users', action: 'read', fields: ['*'], permissions: { email: { _nnull: true } } },
   ]);
-  const { headers } = await tokenHolder(app, { policies: [policy] });
+  const { headers } = await createUserWithToken(app, { policies: [policy] });
   const names = ['id', 'first_name', 'last_name', 'title', 'location', 'description', 'language'];
   for (const order of permutations(names).slice(0, 1_100)) {
     const url = `/users?fields=${order}&limit=1`;

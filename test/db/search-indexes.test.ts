@@ -8,10 +8,12 @@ import { collections } from '../../db/query-language/collections.js';
 import { searchedTexts } from '../../db/query-language/search-text.js';
 import { users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { bearer, startTestApp } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import { createTestDatabase, engine, schemas } from '../helpers/databases.js';
-import { createPolicy, createUser } from '../helpers/records.js';
+import { createPolicy } from '../helpers/records.js';
 import { hearStatements, type Sent } from '../helpers/statements.js';
+import { createUser } from '../helpers/users.js';
 
 const skip = engine === 'postgres' ? false : 'the embedded database has no such index';
 
@@ -34,7 +36,7 @@ async function emptyDatabase(t: Test) {
 
 t.test('a search for users uses the indexes, whose expressions match the query exactly', { skip }, async (t) => {
   const { app, get, post } = await startTestApp(t);
-  const token = (await post('/auth/login', admin)).json().data.access_token;
+  const token = (await post('/auth/login', administrator)).json().data.access_token;
   const used = async (term: string): Promise<string[]> => {
     const sent: Sent[] = [];
     const stop = hearStatements(app, (statement) => void sent.push(statement));
@@ -54,7 +56,7 @@ t.test('a search for users uses the indexes, whose expressions match the query e
     });
   };
   t.strictSame(await used('admin'), ['texts']);
-  t.strictSame(await used(admin.email), ['addresses', 'other_addresses']);
+  t.strictSame(await used(administrator.email), ['addresses', 'other_addresses']);
 });
 
 t.test('search indexes are created once and replace those of another version', { skip }, async (t) => {
@@ -147,7 +149,7 @@ const people: Partial<typeof users.$inferInsert>[] = [
 
 t.test('a search matches whole addresses, although it looks up only the part before the @ in indexes', async (t) => {
   const { app, get, post } = await startTestApp(t);
-  const token = (await post('/auth/login', admin)).json().data.access_token;
+  const token = (await post('/auth/login', administrator)).json().data.access_token;
   await app.db.insert(users).values(people);
   // One text is hidden from this reader, so their search cannot use indexes that cover all texts.
   const all = searchedTexts(collections.users).map(([name]) => name);

@@ -7,8 +7,9 @@ import { permissions, userCounts, users } from '../../db/schema.js';
 import { bearer, type TestApp } from '../helpers/app.js';
 import { engine, schemas } from '../helpers/databases.js';
 import { readGuide } from '../helpers/guide.js';
-import { createPolicy, createUser } from '../helpers/records.js';
+import { createPolicy } from '../helpers/records.js';
 import { hearStatements } from '../helpers/statements.js';
+import { createUser } from '../helpers/users.js';
 import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
 
 const totalOf = async ({ get }: TestApp, headers = asAdmin, query = ''): Promise<number> =>

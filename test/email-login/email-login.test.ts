@@ -2,7 +2,6 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { emailCodes, settings } from '../../db/schema.js';
-import { createAccount, createTfaAccount, storedUser, updateAccount } from '../helpers/accounts.js';
 import { recorded } from '../helpers/activity.js';
 import { startTestApp, type TestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
@@ -12,6 +11,7 @@ import { assertUnchanged } from '../helpers/rights.js';
 import { modes, readMe, sessionOf } from '../helpers/sessions.js';
 import { codeOfStep } from '../helpers/totp.js';
 import { nextStep } from '../helpers/two-factor.js';
+import { changeUser, createUser, type NewUser, storedUser } from '../helpers/users.js';
 import { createVisitor, type Visitor } from '../helpers/visitor.js';
 
 const service = await startTestApp(t);
@@ -36,8 +36,8 @@ async function received(email: string, to: TestApp = service) {
 }
 
 /** A user who has requested a code in a browser. */
-async function requested(columns: Parameters<typeof createAccount>[1] = {}) {
-  const user = await createAccount(app, columns);
+async function requested(columns: NewUser = {}) {
+  const user = await createUser(app, columns);
   const visitor = browser();
   const { statusCode, body } = await ask(visitor, user.email);
   if (statusCode !== 204) throw new Error(`The request failed: ${statusCode} ${body}`);
@@ -105,7 +105,7 @@ t.test('the code is of no use outside the browser that requested it', async (t) 
 });
 
 t.test('the cookie is as strict as possible', async (t) => {
-  const { email } = await createAccount(app);
+  const { email } = await createUser(app);
   const [plain] = (await ask(browser(), email)).cookies;
   t.match(plain, { name: 'gatehouse_email_login', httpOnly: true, sameSite: 'Lax', path: '/', maxAge: 600 });
   const secured = await startTestApp(t, { PUBLIC_URL: 'https://accounts.example.com' });
@@ -116,7 +116,7 @@ t.test('the cookie is as strict as possible', async (t) => {
 });
 
 t.test('an app without cookies sends the same binding with both requests', async (t) => {
-  const { email } = await createAccount(app);
+  const { email } = await createUser(app);
   const binding = randomBytes(24).toString('base64url');
   const response = await post('/auth/email/request', { email, binding });
   t.strictSame([response.statusCode, response.cookies], [204, []]);
@@ -166,7 +166,7 @@ t.test('a request ends after ten minutes', async (t) => {
   clock.advance(10 * minute);
   isRefused(t, await enter(visitor, user.email, code), 'an expired code');
   isRefused(t, await open(token), 'an expired link');
-  const { email } = await createAccount(app);
+  const { email } = await createUser(app);
   await ask(browser(), email);
   clock.advance(10 * minute);
   t.strictSame(await mailsTo(app, email), [], 'an email that would arrive too late is not sent');
@@ -187,7 +187,7 @@ t.test('a new request, and a change of the account, void the previous request', 
     { provider: 'x' },
   ]) {
     const { user, visitor, code, token } = await requested();
-    await updateAccount(app, user.id, change);
+    await changeUser(app, user.id, change);
     const { email } = await storedUser(app, user.id);
     isRefused(t, await enter(visitor, email ?? '', code), JSON.stringify(change));
     isRefused(t, await open(token), JSON.stringify(change));
@@ -195,7 +195,7 @@ t.test('a new request, and a change of the account, void the previous request', 
 });
 
 t.test('an email that was delayed does not replace a newer code', async (t) => {
-  const { email } = await createAccount(app);
+  const { email } = await createUser(app);
   const appBinding = randomBytes(24).toString('base64url');
   await app.mail.enqueue(app.db, {
     ...{
@@ -278,7 +278,7 @@ t.test('the number of requests that are pending for a user is limited, and none 
 });
 
 t.test('users with two-factor authentication also need a code from their app', async (t) => {
-  const user = await createTfaAccount(app);
+  const user = await createUser(app, { tfa: true });
   const visitor = browser();
   for (const way of ['code', 'link']) {
     await ask(visitor, user.email);
@@ -297,10 +297,10 @@ t.test('users with two-factor authentication also need a code from their app', a
 t.test('an email is sent only to an active user who does not sign in through a provider', async (t) => {
   const nobody = [
     'nobody@example.com',
-    (await createAccount(app, { status: 'suspended' })).email,
-    (await createAccount(app, { status: 'invited' })).email,
-    (await createAccount(app, { status: 'unverified' })).email,
-    (await createAccount(app, { provider: 'github', externalIdentifier: 'x' })).email,
+    (await createUser(app, { status: 'suspended' })).email,
+    (await createUser(app, { status: 'invited' })).email,
+    (await createUser(app, { status: 'unverified' })).email,
+    (await createUser(app, { provider: 'github', externalIdentifier: 'x' })).email,
   ];
   for (const email of nobody) {
     const visitor = browser();
@@ -323,7 +323,7 @@ const pageOf = async (token: string) => {
 };
 
 t.test('the redirect is an account page without a query, and it is not in the email', async (t) => {
-  const { email } = await createAccount(app);
+  const { email } = await createUser(app);
   t.equal((await ask(browser(), email, { redirect: '/account/security' })).statusCode, 204);
   const { mail, token } = await received(email);
   t.equal(linkIn(mail).href, `${app.config.PUBLIC_URL}/account/email-login?token=${token}`);

@@ -3,13 +3,12 @@ import type { Test } from 'tap';
 import { buildApp, type Overrides } from '../../app.js';
 import { loadConfig } from '../../plugins/platform/config.js';
 import { createTestClock, type TestClock } from './clock.js';
+import { administrator } from './credentials.js';
 import { createTestDatabase, type TestDatabase } from './databases.js';
 import { checkAnswer, requireDocumented } from './document.js';
 import { watchPlans } from './plans.js';
 import { atEndOf } from './teardown.js';
 import { cheapHashing, noLimits } from './variables.js';
-
-export const admin = { email: 'admin@example.com', password: 'the password of the administrator' };
 
 export interface TestApp {
   app: FastifyInstance;
@@ -24,8 +23,8 @@ export interface TestApp {
 /** Tests send many requests, so hashing is cheap and may have to wait, and requests and emails are not limited. */
 const environment = {
   SECRET: 'a secret for tests, long enough to be taken',
-  ADMIN_EMAIL: admin.email,
-  ADMIN_PASSWORD: admin.password,
+  ADMIN_EMAIL: administrator.email,
+  ADMIN_PASSWORD: administrator.password,
   LOG_LEVEL: 'silent',
   ...cheapHashing,
   ...noLimits,

@@ -1,7 +1,8 @@
 import { eq } from 'drizzle-orm';
 import { settings } from '../../db/schema.js';
-import { type Account, accountPassword } from './accounts.js';
 import type { TestApp } from './app.js';
+import { userPassword } from './credentials.js';
+import type { TestUser } from './users.js';
 
 /** Functions that log in from any network address. */
 export function loginsOf({ app, request }: Pick<TestApp, 'app' | 'request'>) {
@@ -9,8 +10,8 @@ export function loginsOf({ app, request }: Pick<TestApp, 'app' | 'request'>) {
     request({ method: 'POST', url: '/auth/login', remoteAddress, payload: { email, password, ...more } });
   return {
     logIn,
-    right: ({ email }: Pick<Account, 'email'>, from: string) => logIn(email, accountPassword, from),
-    wrong: ({ email }: Pick<Account, 'email'>, from: string) => logIn(email, 'a wrong guess', from),
+    right: ({ email }: Pick<TestUser, 'email'>, from: string) => logIn(email, userPassword, from),
+    wrong: ({ email }: Pick<TestUser, 'email'>, from: string) => logIn(email, 'a wrong guess', from),
     /** Sets `auth_login_attempts`. */
     allow: (limit: number | null) =>
       app.db.update(settings).set({ authLoginAttempts: limit }).where(eq(settings.id, 1)),

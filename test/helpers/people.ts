@@ -1,8 +1,7 @@
+import { administrator, userPassword } from './credentials.js';
 import { checkedFetch } from './document.js';
 import type { Service } from './service.js';
 import { cheapHashing } from './variables.js';
-
-export const administrator = { email: 'admin@example.com', password: 'the password of the administrator' };
 
 /** The environment of a service in its own process on which `administrator` can log in. */
 export const variables = { ...cheapHashing, ADMIN_PASSWORD: administrator.password };
@@ -30,22 +29,18 @@ export interface User {
 
 let users = 0;
 
-/**
- * Creates a user who can read their own account and change these fields of it.
- * @param policy additional fields of the policy that grants these rights
- */
-export async function createUser(
+/** Creates a user who can read their own account and change some fields of it. */
+export async function createUserOverHttp(
   service: Pick<Service, 'url' | 'post'>,
-  fields: string[],
-  policy: object = {},
+  { canChange = [], enforceTfa = false }: { canChange?: string[]; enforceTfa?: boolean } = {},
 ): Promise<User> {
   const call = await asAdministrator(service);
   const email = `user-${++users}@example.com`;
-  const password = 'the password of a user';
-  const { id } = await call('POST', '/policies', { name: 'Self-service', app_access: true, ...policy });
-  if (fields.length > 0) {
-    const own = { id: { _eq: '$CURRENT_USER' } };
-    await call('POST', '/permissions', { policy: id, collection: 'users', action: 'update', fields, permissions: own });
+  const password = userPassword;
+  const { id } = await call('POST', '/policies', { name: 'Self-service', app_access: true, enforce_tfa: enforceTfa });
+  if (canChange.length > 0) {
+    const own = { policy: id, collection: 'users', permissions: { id: { _eq: '$CURRENT_USER' } } };
+    await call('POST', '/permissions', { ...own, action: 'update', fields: canChange });
   }
   const role = await call('POST', '/roles', { name: 'Self-service', policies: [id] });
   await call('POST', '/users', { email, password, role: role.id });

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Test } from 'tap';
 import { permissions, policies, rolePolicies, roles, settings, userPolicies, users } from '../../db/schema.js';
 import { dumpDatabase } from './dump.js';
-import { createPolicy, createUser } from './records.js';
+import { createPolicy } from './records.js';
 
 type Permission = Omit<typeof permissions.$inferInsert, 'policy'>;
 
@@ -24,17 +24,6 @@ export async function policyWith(
   for (const permission of granted) await app.db.insert(permissions).values({ policy, ...permission });
   return policy;
 }
-
-let tokens = 0;
-
-/** Creates a user with a static token and a current `last_access`, so that their requests do not change their row. */
-export async function tokenHolder(app: FastifyInstance, values: Parameters<typeof createUser>[1] = {}) {
-  const token = `the static token ${++tokens} of a test`.replaceAll(' ', '-');
-  const user = await createUser(app, { token, lastAccess: app.clock(), ...values });
-  return { ...user, token, headers: { authorization: `Bearer ${token}` } };
-}
-
-export type TokenHolder = Awaited<ReturnType<typeof tokenHolder>>;
 
 /**
  * Dumps the database without what every request may change: `last_access`, the audit records of rejected requests, and

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Test } from 'tap';
+import { administrator } from './credentials.js';
 import { createTestDatabase, dataDirectory, engine } from './databases.js';
 import { checkedFetch } from './document.js';
 import { freePort } from './ports.js';
@@ -44,9 +45,6 @@ export interface Ending {
   code: number | null;
   signal: NodeJS.Signals | null;
 }
-
-/** The administrator that a first start creates by default. */
-export const administrator = { email: 'admin@example.com' };
 
 const running = new Map<Home, Set<Service>>();
 

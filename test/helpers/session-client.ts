@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionMode } from '../../schemas/sessions.js';
-import { administrator, type Service } from './service.js';
+import { administrator } from './credentials.js';
+import type { Service } from './service.js';
 import { carry, claimsOf, refreshCookie, sessionCookie } from './sessions.js';
 
 type Instance = Pick<Service, 'post'>;

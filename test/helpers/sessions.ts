@@ -3,8 +3,9 @@ import { eq } from 'drizzle-orm';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import { sessions } from '../../db/schema.js';
 import type { SessionMode } from '../../schemas/sessions.js';
-import { admin, bearer, type TestApp } from './app.js';
+import { bearer, type TestApp } from './app.js';
 import { day } from './clock.js';
+import { administrator } from './credentials.js';
 
 export const modes = ['json', 'cookie', 'session'] as const;
 
@@ -60,7 +61,7 @@ export const cookieOf = (response: LightMyRequestResponse, mode: 'cookie' | 'ses
 export async function logIn(
   { post }: TestApp,
   mode: SessionMode,
-  { email, password }: { email: string; password: string } = admin,
+  { email, password }: { email: string; password: string } = administrator,
 ): Promise<ClientSession> {
   return sessionOf(mode, await post('/auth/login', { email, password, mode }));
 }

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { createAccount } from './accounts.js';
 import {
   addAuthenticator,
   openDialog,
@@ -15,6 +14,7 @@ import { linkTo } from './mails.js';
 import { asAdministrator } from './people.js';
 import type { Service } from './service.js';
 import { currentCode } from './totp.js';
+import { createUser } from './users.js';
 
 /** The pages that need no account. The links are those in emails, without a token or with an invalid one. */
 export const visitorPages = [
@@ -120,7 +120,7 @@ export async function tour(service: Toured, person: Person, look: (state: string
   await press('[data-sign-out]');
   await page.waitForURL(/login/);
 
-  const { email } = await createAccount(app, { firstName: 'Ada', lastName: 'Lovelace' });
+  const { email } = await createUser(app, { firstName: 'Ada', lastName: 'Lovelace' });
   await open('/account/forgot-password');
   await fill('#email', email);
   await press('[type=submit]');

@@ -1,8 +1,9 @@
 // @suite embedded-only: hardly depends on the engine
 
 import t, { type Test } from 'tap';
-import { admin, startTestApp, type TestApp } from '../helpers/app.js';
+import { startTestApp, type TestApp } from '../helpers/app.js';
 import { isContractError } from '../helpers/contract-error.js';
+import { administrator } from '../helpers/credentials.js';
 
 const json = { 'content-type': 'application/json' };
 
@@ -37,10 +38,10 @@ t.test('rules for bodies', async (t) => {
 
   t.test('the type of every field of every route is validated', async (t) => {
     const fields: [url: string, field: string, good: object][] = [
-      ['/auth/login', 'email', admin],
-      ['/auth/login', 'password', admin],
-      ['/auth/login', 'mode', admin],
-      ['/auth/login', 'otp', admin],
+      ['/auth/login', 'email', administrator],
+      ['/auth/login', 'password', administrator],
+      ['/auth/login', 'mode', administrator],
+      ['/auth/login', 'otp', administrator],
       ['/auth/refresh', 'refresh_token', {}],
       ['/auth/refresh', 'mode', { refresh_token: 'x' }],
       ['/auth/logout', 'refresh_token', {}],
@@ -60,7 +61,7 @@ t.test('rules for bodies', async (t) => {
       for (const mode of ['', 'JSON', ' json', 'json ', 'cookies', 'Session', '__proto__', 'constructor', 'json\n']) {
         isContractError(
           t,
-          await post(url, { ...admin, refresh_token: 'x', mode }),
+          await post(url, { ...administrator, refresh_token: 'x', mode }),
           'INVALID_PAYLOAD',
           `${url} ${JSON.stringify(mode)}`,
         );
@@ -71,12 +72,12 @@ t.test('rules for bodies', async (t) => {
   t.test('login requires an email address, a password, and a one-time password that is not empty', async (t) => {
     for (const [what, body] of [
       ['nothing', {}],
-      ['no password', { email: admin.email }],
-      ['no email', { password: admin.password }],
-      ['an empty email', { ...admin, email: '' }],
-      ['an empty password', { ...admin, password: '' }],
-      ['an empty one-time password', { ...admin, otp: '' }],
-      ['fields in another letter case', { Email: admin.email, Password: admin.password }],
+      ['no password', { email: administrator.email }],
+      ['no email', { password: administrator.password }],
+      ['an empty email', { ...administrator, email: '' }],
+      ['an empty password', { ...administrator, password: '' }],
+      ['an empty one-time password', { ...administrator, otp: '' }],
+      ['fields in another letter case', { Email: administrator.email, Password: administrator.password }],
     ] as const) {
       isContractError(t, await post('/auth/login', body), 'INVALID_PAYLOAD', what);
     }
@@ -100,7 +101,12 @@ t.test('rules for bodies', async (t) => {
       'ädmin@example.com',
       `${'a'.repeat(128)}@example.com`,
     ]) {
-      isContractError(t, await post('/auth/login', { ...admin, email }), 'INVALID_PAYLOAD', JSON.stringify(email));
+      isContractError(
+        t,
+        await post('/auth/login', { ...administrator, email }),
+        'INVALID_PAYLOAD',
+        JSON.stringify(email),
+      );
     }
   });
 
@@ -139,7 +145,7 @@ t.test('rules for bodies', async (t) => {
     }
     // Apart from these bytes, the login is correct, so they must be the reason.
     for (const bytes of ['\xff', '\xc3\x28', '\xc0\xaf', '\xed\xa0\x80']) {
-      const { email, password } = admin;
+      const { email, password } = administrator;
       const login = (end: string) => Buffer.from(`{"email":"${email}","password":"${password}${end}}`, 'latin1');
       await refuses(t, testApp, 'invalid UTF-8 in the password', login(`${bytes}"`));
       await refuses(t, testApp, 'invalid UTF-8 in an ignored field', login(`","x":"${bytes}"`));
@@ -159,7 +165,7 @@ t.test('rules for bodies', async (t) => {
   });
 
   t.test('keys that refer to a prototype are rejected', async (t) => {
-    const { email, password } = admin;
+    const { email, password } = administrator;
     const good = `"email":"${email}","password":"${password}"`;
     for (const key of [
       '"__proto__":{"admin":true}',
@@ -174,7 +180,7 @@ t.test('rules for bodies', async (t) => {
     await refuses(t, testApp, 'only a prototype', `{"__proto__":{${good}}}`);
     t.equal(({} as { admin?: unknown }).admin, undefined, 'no object has a new property');
     for (const key of ['constructor', 'toString', 'hasOwnProperty', 'length', 'then']) {
-      const response = await post('/auth/login', { ...admin, [key]: 'x' });
+      const response = await post('/auth/login', { ...administrator, [key]: 'x' });
       t.equal(response.statusCode, 200, `an unknown key ${key} is ignored like any other`);
     }
   });
@@ -205,7 +211,7 @@ t.test('rules for bodies', async (t) => {
   });
 
   t.test('unusual but valid text is just a wrong password', async (t) => {
-    const { email } = admin;
+    const { email } = administrator;
     for (const password of [
       '\u0001\u0002\u001f\u007f',
       '\u202e\u200b\ufeff',
@@ -234,24 +240,24 @@ t.test('rules for bodies', async (t) => {
   });
 
   t.test('if a key is duplicated, the last value applies, as everywhere in JavaScript', async (t) => {
-    const payload = `{"password":"x","email":"${admin.email}","password":"${admin.password}"}`;
+    const payload = `{"password":"x","email":"${administrator.email}","password":"${administrator.password}"}`;
     t.equal((await request({ method: 'POST', url: '/auth/login', headers: json, payload })).statusCode, 200);
   });
 
   t.test('a byte order mark is skipped', async (t) => {
-    const payload = `\ufeff${JSON.stringify(admin)}`;
+    const payload = `\ufeff${JSON.stringify(administrator)}`;
     t.equal((await request({ method: 'POST', url: '/auth/login', headers: json, payload })).statusCode, 200);
   });
 
   t.test('a body can have very many keys', async (t) => {
     const many = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`key${index}`, index]));
-    t.equal((await post('/auth/login', { ...many, ...admin })).statusCode, 200);
+    t.equal((await post('/auth/login', { ...many, ...administrator })).statusCode, 200);
   });
 });
 
 t.test('content types of bodies', async (t) => {
   const { request } = await startTestApp(t);
-  const good = JSON.stringify(admin);
+  const good = JSON.stringify(administrator);
   const login = (contentType: string | undefined, payload: string | Buffer = good) =>
     request({
       method: 'POST',
@@ -288,7 +294,7 @@ t.test('content types of bodies', async (t) => {
   );
 
   const others: [string | undefined, string | Buffer][] = [
-    ['application/x-www-form-urlencoded', new URLSearchParams(admin).toString()],
+    ['application/x-www-form-urlencoded', new URLSearchParams(administrator).toString()],
     ['multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data; name="email"\r\n\r\na\r\n--x--\r\n'],
     ['multipart/form-data', good],
     ['text/plain', good],
@@ -373,7 +379,7 @@ t.test('content types of bodies', async (t) => {
 
 t.test('MAX_PAYLOAD_SIZE is an exact limit', async (t) => {
   const testApp = await startTestApp(t, { MAX_PAYLOAD_SIZE: '1kb' });
-  const padded = (size: number) => JSON.stringify(admin).padEnd(size, ' ');
+  const padded = (size: number) => JSON.stringify(administrator).padEnd(size, ' ');
   const login = (size: number) =>
     testApp.request({ method: 'POST', url: '/auth/login', headers: json, payload: padded(size) });
   t.equal((await login(1024)).statusCode, 200);

@@ -2,7 +2,8 @@
 
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
-import { admin, startTestApp } from '../helpers/app.js';
+import { startTestApp } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import { refused } from '../helpers/refusals.js';
 import { logIn } from '../helpers/sessions.js';
 
@@ -77,7 +78,7 @@ t.test('pages of other origins cannot read responses', async (t) => {
     const requests = [
       { method: 'GET', url: '/server/info' },
       { method: 'GET', url: '/nowhere' },
-      { method: 'POST', url: '/auth/login', payload: admin },
+      { method: 'POST', url: '/auth/login', payload: administrator },
     ] as const;
     for (const options of requests) {
       const response = await request({ ...options, headers: { origin } });
@@ -149,7 +150,7 @@ t.test('if CORS is disabled, no CORS headers are sent, whatever the list contain
     const preflight = await off.request({ method: 'OPTIONS', url: '/users/me', headers });
     refused(t, preflight, 'ROUTE_NOT_FOUND', origin);
     t.strictSame(corsHeaders(preflight), {});
-    const login = { method: 'POST', url: '/auth/login', payload: { ...admin, mode: 'session' } } as const;
+    const login = { method: 'POST', url: '/auth/login', payload: { ...administrator, mode: 'session' } } as const;
     refused(
       t,
       await off.request({ ...login, headers: { origin } }),

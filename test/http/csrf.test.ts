@@ -3,11 +3,12 @@
 import type { InjectOptions } from 'fastify';
 import t, { type Test } from 'tap';
 import { users } from '../../db/schema.js';
-import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { bearer, startTestApp } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import { digestOfAccounts } from '../helpers/provider-records.js';
-import { createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { carry, logIn, sessionCookie, sessionOf } from '../helpers/sessions.js';
+import { createUser } from '../helpers/users.js';
 
 const service = await startTestApp(t, {
   PUBLIC_URL: 'https://accounts.example.com',
@@ -81,8 +82,8 @@ const attacks: [what: string, options: InjectOptions & { url: string }][] = [
   ['delete', { method: 'DELETE', url: '/users', payload: [victim.id], headers: signedIn.headers }],
   ['search', { method: 'SEARCH', url: '/users', payload: {}, headers: signedIn.headers }],
   ['end sessions', { method: 'DELETE', url: '/users/me/sessions', headers: signedIn.headers }],
-  ['register', { method: 'POST', url: '/users/register', payload: admin, headers: signedIn.headers }],
-  ['log in', { method: 'POST', url: '/auth/login', payload: admin, headers: signedIn.headers }],
+  ['register', { method: 'POST', url: '/users/register', payload: administrator, headers: signedIn.headers }],
+  ['log in', { method: 'POST', url: '/auth/login', payload: administrator, headers: signedIn.headers }],
   [
     'with an unusable cookie',
     { method: 'POST', url: '/auth/logout', ...carry('session', 'of-no-use', `__Host-${sessionCookie}`) },
@@ -152,7 +153,7 @@ t.test('our own pages, pages of listed origins and clients other than browsers a
 
 t.test('a page of another site cannot log a user in with a cookie', async (t) => {
   const login = (mode: string | undefined, headers: Headers) =>
-    request({ method: 'POST', url: '/auth/login', payload: { ...admin, ...(mode ? { mode } : {}) }, headers });
+    request({ method: 'POST', url: '/auth/login', payload: { ...administrator, ...(mode ? { mode } : {}) }, headers });
   await changesNothing(t, 'login', async () => {
     for (const [what, headers] of foreign) {
       for (const mode of ['cookie', 'session']) {
@@ -173,7 +174,7 @@ t.test('a page of another site cannot log a user in with a cookie', async (t) =>
 
 t.test('a page of another site cannot find out whether a password is correct', async (t) => {
   const [, evil] = foreign[0] ?? ['', {}];
-  const payload = { ...admin, mode: 'session', password: 'wrong' };
+  const payload = { ...administrator, mode: 'session', password: 'wrong' };
   refused(t, await request({ method: 'POST', url: '/auth/login', payload, headers: evil }), 'FORBIDDEN', 'wrong');
 });
 
@@ -181,7 +182,7 @@ t.test('JSON sent as another type is not read', async (t) => {
   const count = await app.db.$count(users);
   for (const type of ['text/plain', 'text/plain; application/json', 'text/plain;x=application/json', 'text/json', '']) {
     const headers: Headers = type === '' ? {} : { 'content-type': type };
-    const payload = Buffer.from(JSON.stringify({ ...admin, mode: 'session' }));
+    const payload = Buffer.from(JSON.stringify({ ...administrator, mode: 'session' }));
     const response = await request({ method: 'POST', url: '/auth/login', payload, headers });
     refused(t, response, 'INVALID_PAYLOAD', `login as ${type || 'nothing'}`);
     t.equal(response.headers['set-cookie'], undefined);
@@ -210,7 +211,7 @@ t.test(
           const answer = await behind.request({ method, url, headers, remoteAddress: '198.51.100.1' });
           refused(t, answer, 'FORBIDDEN', `${url} ${JSON.stringify(more)} ${origin}`);
         }
-        const payload = { ...admin, mode: 'session' };
+        const payload = { ...administrator, mode: 'session' };
         const login = await behind.request({
           method: 'POST',
           url: '/auth/login',

@@ -2,9 +2,11 @@
 // @suite not-everyday: tries many cases
 
 import t from 'tap';
-import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { bearer, startTestApp } from '../helpers/app.js';
 import { collectLog } from '../helpers/collect-log.js';
-import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { administrator } from '../helpers/credentials.js';
+import { policyWith } from '../helpers/rights.js';
+import { createUserWithToken } from '../helpers/users.js';
 
 // How proxies write the address of the client in X-Forwarded-For. Wherever the service uses the address, it has only one form.
 
@@ -44,11 +46,11 @@ const from = (forwarded: string) => ({ remoteAddress: proxy, headers: { 'x-forwa
 t.test('sessions, the audit log, the log, and ip_access contain the bare address', async (t) => {
   const ranges = ['203.0.113.7', '2001:db8::7/128', 'fe80::7'];
   const policy = await policyWith(app, [{ collection: 'users', action: 'read', fields: ['*'] }], { ipAccess: ranges });
-  const holder = await tokenHolder(app, { policies: [policy] });
+  const holder = await createUserWithToken(app, { policies: [policy] });
   for (const [entry, address] of notations) {
     const what = entry.slice(0, 40);
     lines.length = 0;
-    const login = await request({ method: 'POST', url: '/auth/login', payload: admin, ...from(entry) });
+    const login = await request({ method: 'POST', url: '/auth/login', payload: administrator, ...from(entry) });
     t.equal(lines.find(({ msg }) => msg === 'request')?.ip, address, `${what}: the log`);
     const headers = bearer(login.json().data.access_token);
     const sessions = await request({ method: 'GET', url: '/users/me/sessions', headers });

@@ -4,14 +4,15 @@
 import fc from 'fast-check';
 import type { InjectOptions } from 'fastify';
 import t from 'tap';
-import { admin, codeOf, startTestApp } from '../helpers/app.js';
+import { codeOf, startTestApp } from '../helpers/app.js';
 import { faultOfError, isContractError } from '../helpers/contract-error.js';
+import { administrator } from '../helpers/credentials.js';
 
 // All tests share one app, because no request may affect the response to a later one.
 const { get, post, request } = await startTestApp(t, { TRUST_PROXY: 'true' });
 
 t.test('malformed cookies', async (t) => {
-  const login = await post('/auth/login', { ...admin, mode: 'session' });
+  const login = await post('/auth/login', { ...administrator, mode: 'session' });
   const session = String(login.headers['set-cookie']).split(';', 1)[0] ?? '';
 
   t.test('malformed cookies are ignored, with or without a valid cookie among them', async (t) => {
@@ -226,7 +227,7 @@ t.test('a login works with any forwarded address and any user agent', async (t) 
     { 'user-agent': '😀'.repeat(200) },
     { 'user-agent': `${'x'.repeat(254)}😀` },
   ]) {
-    const response = await request({ method: 'POST', url: '/auth/login', headers, payload: admin });
+    const response = await request({ method: 'POST', url: '/auth/login', headers, payload: administrator });
     t.equal(response.statusCode, 200, `${JSON.stringify(headers).slice(0, 60)} → ${response.body.slice(0, 100)}`);
   }
 });
@@ -246,7 +247,7 @@ const text = fc.oneof(
     'json',
     'session',
     'cookie',
-    admin.email,
+    administrator.email,
     'a.b.c',
     '*',
     'id',
@@ -283,7 +284,7 @@ const json = fc.oneof(
 
 const body = fc.oneof(
   json.map((value) => JSON.stringify(value) ?? ''),
-  fc.constantFrom('{"refresh_token":"x"}', JSON.stringify({ ...admin, password: 'x' })),
+  fc.constantFrom('{"refresh_token":"x"}', JSON.stringify({ ...administrator, password: 'x' })),
   text,
   // A truncated document.
   fc.tuple(json, fc.nat(200)).map(([value, cut]) => JSON.stringify(value).slice(0, cut)),

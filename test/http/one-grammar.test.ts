@@ -4,14 +4,14 @@
 import { eq, like } from 'drizzle-orm';
 import t from 'tap';
 import { settings, users } from '../../db/schema.js';
-import { createAccount } from '../helpers/accounts.js';
-import { admin, codeOf, startTestApp } from '../helpers/app.js';
+import { codeOf, startTestApp } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import { committedDocument } from '../helpers/document.js';
 import { mailsTo } from '../helpers/mails.js';
 import { allOperations } from '../helpers/operations.js';
 import { createPolicy, createRole } from '../helpers/records.js';
-import { tokenHolder } from '../helpers/rights.js';
 import { openSession } from '../helpers/sessions.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 
 // An address, an ID, or a date that one operation accepts is accepted by all, and what one refuses is refused by all.
 
@@ -19,8 +19,8 @@ const service = await startTestApp(t, { REGISTRATION_ANSWER_TIME: '1ms' });
 const { app, get, post, request } = service;
 await app.db.update(settings).set({ publicRegistration: true, emailLogin: true, publicRegistrationVerifyEmail: false });
 const policy = await createPolicy(app, { adminAccess: true });
-const administrator = await tokenHolder(app, { policies: [policy] });
-const session = await openSession(app, administrator.id);
+const admin = await createUserWithToken(app, { policies: [policy] });
+const session = await openSession(app, admin.id);
 const role = await createRole(app);
 const password = 'a password that is long enough';
 const binding = 'b'.repeat(32);
@@ -63,7 +63,7 @@ const refusedAddresses = [
 ];
 
 t.test('what no account can have as its address is refused by every operation, with the same reason', async (t) => {
-  const accepting = allOperations({ id: administrator.id }).filter(({ fields }) => fields.has('email'));
+  const accepting = allOperations({ id: admin.id }).filter(({ fields }) => fields.has('email'));
   t.ok(accepting.length >= 12);
   for (const email of refusedAddresses) {
     const reasons = new Set<string>();
@@ -124,7 +124,7 @@ t.test('a Unicode domain and its ASCII form are one address', async (t) => {
   t.ok(mails.some(({ to }) => to === ascii));
   t.equal((await app.db.select().from(users).where(like(users.email, '%max@%'))).length, 1, 'one account');
 
-  const { id: other } = await createAccount(app);
+  const { id: other } = await createUser(app);
   const headers = { ...session };
   const changed = await request({
     method: 'PATCH',
@@ -150,7 +150,7 @@ t.test('a Unicode domain and its ASCII form are one address', async (t) => {
 
 t.test('an address that is already stored works, even if it would be refused today', async (t) => {
   for (const email of ['foo..bar@docomo.example', '.foo@docomo.example', 'Müller@example.com', 'max@Öl.example']) {
-    const account = await createAccount(app, { email });
+    const account = await createUser(app, { email });
     for (const typed of [email, email.toLowerCase().replace('ö', 'Ö').replace('ü', 'ü')]) {
       t.equal((await post('/auth/login', { email: typed, password: account.password })).statusCode, 200, typed);
     }
@@ -171,7 +171,11 @@ t.test('ADMIN_EMAIL follows the same rule', async (t) => {
   ] as const) {
     const own = await startTestApp(t, { ADMIN_EMAIL });
     for (const typed of [ADMIN_EMAIL, email]) {
-      t.equal((await own.post('/auth/login', { email: typed, password: admin.password })).statusCode, 200, typed);
+      t.equal(
+        (await own.post('/auth/login', { email: typed, password: administrator.password })).statusCode,
+        200,
+        typed,
+      );
     }
     t.equal(own.app.createdAdministrator?.email, email);
   }
@@ -198,7 +202,7 @@ t.test('a malformed ID in a path is treated like one that does not exist', async
   const { paths } = committedDocument() as unknown as {
     paths: Record<string, Record<string, { requestBody?: object }>>;
   };
-  const holder = await createAccount(app);
+  const holder = await createUser(app);
   let tried = 0;
   for (const [path, methods] of Object.entries(paths)) {
     if (!/\{(?!provider\})\w+\}/.test(path) || path.includes('mailbox') || path.includes('/permissions/')) continue;
@@ -221,7 +225,7 @@ t.test('a malformed ID in a path is treated like one that does not exist', async
 });
 
 t.test('a malformed ID in keys, a relation, or a filter is refused', async (t) => {
-  const { id } = await createAccount(app);
+  const { id } = await createUser(app);
   t.equal(
     (await request({ method: 'PATCH', url: `/users/${id.toUpperCase()}`, headers: session, payload: { title: 'x' } }))
       .statusCode,
@@ -274,7 +278,7 @@ t.test('a malformed ID in keys, a relation, or a filter is refused', async (t) =
 });
 
 t.test('a date is valid in filters and in bodies, or in neither', async (t) => {
-  const { id } = await createAccount(app);
+  const { id } = await createUser(app);
   const notations: [unknown, boolean][] = [
     ...[
       ...['2026-01-31', '2026-01-31T12:00', '2026-01-31T12:00:00', '2026-01-31 12:00:00', '2026-01-31T12:00:00Z'],

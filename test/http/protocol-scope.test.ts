@@ -4,8 +4,9 @@ import type { FastifyInstance, InjectOptions } from 'fastify';
 import t from 'tap';
 import { buildApp } from '../../app.js';
 import type { ErrorFormat } from '../../plugins/http/errors.js';
-import { admin, bearer, codeOf, testConfig } from '../helpers/app.js';
+import { bearer, codeOf, testConfig } from '../helpers/app.js';
 import { sessionCookie, setCookies } from '../helpers/cookies.js';
+import { administrator } from '../helpers/credentials.js';
 import { createTestDatabase } from '../helpers/databases.js';
 import { atEndOf } from '../helpers/teardown.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
@@ -65,7 +66,7 @@ const app = await start({
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const token = (payload: string, headers: Record<string, string> = {}) =>
   app.inject({ method: 'POST', url: '/protocol/token', payload, headers: { ...form, ...headers } });
-const login = await app.inject({ method: 'POST', url: '/auth/login', payload: { ...admin, mode: 'session' } });
+const login = await app.inject({ method: 'POST', url: '/auth/login', payload: { ...administrator, mode: 'session' } });
 const cookies = sessionCookie(setCookies(login).gatehouse_session_token?.value ?? '');
 
 t.test('the scope reads forms and ignores unknown parameters, and the API beside it does not', async (t) => {
@@ -75,7 +76,7 @@ t.test('the scope reads forms and ignores unknown parameters, and the API beside
   const json = { method: 'POST', url: '/protocol/token', payload: { grant_type: 'code' } } as const;
   t.equal((await app.inject(json)).statusCode, 400, 'the scope ignores JSON');
 
-  const payload = `email=${admin.email}&password=${encodeURIComponent(admin.password)}`;
+  const payload = `email=${administrator.email}&password=${encodeURIComponent(administrator.password)}`;
   const ignored = await app.inject({ method: 'POST', url: '/auth/login', payload, headers: form });
   t.equal(codeOf(ignored), 'INVALID_PAYLOAD');
   t.match(ignored.json().errors[0].extensions.reason, /without Content-Type: application\/json/);

@@ -3,8 +3,9 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
-import { admin, startTestApp } from '../helpers/app.js';
+import { startTestApp } from '../helpers/app.js';
 import { type Answered, isContractError } from '../helpers/contract-error.js';
+import { administrator } from '../helpers/credentials.js';
 import { closing as close, get, host, json, malformed, post } from '../helpers/hostile/malformed.js';
 import { answersIn, exchange, listen } from '../helpers/raw-http.js';
 
@@ -50,10 +51,10 @@ t.test('over a real socket', async (t) => {
       200,
       'an upgrade that is not offered',
     );
-    t.equal(await status(post('/auth/login', JSON.stringify(admin), `${close}Expect: 100-continue\r\n`)), 200);
-    const slowly = post('/auth/login', JSON.stringify(admin)).match(/[\s\S]{1,40}/g) ?? [];
+    t.equal(await status(post('/auth/login', JSON.stringify(administrator), `${close}Expect: 100-continue\r\n`)), 200);
+    const slowly = post('/auth/login', JSON.stringify(administrator)).match(/[\s\S]{1,40}/g) ?? [];
     t.equal(await status(slowly, 5), 200, 'a request in small pieces');
-    const body = JSON.stringify(admin);
+    const body = JSON.stringify(administrator);
     const chunked = [...body].map((character) => `1\r\n${character}\r\n`).join('');
     const head = `POST /auth/login HTTP/1.1\r\n${host}${json}${close}Transfer-Encoding: chunked\r\n\r\n`;
     t.equal(await status(`${head}${chunked}0\r\n\r\n`), 200, 'a body in chunks of one byte');
@@ -128,7 +129,7 @@ t.test('over a real socket', async (t) => {
         const socket = connect(port, '127.0.0.1');
         socket.on('error', () => {});
         const closed = new Promise((resolve) => socket.on('close', resolve));
-        socket.write(post('/auth/login', JSON.stringify(admin)).slice(0, 20 + index * 4), () =>
+        socket.write(post('/auth/login', JSON.stringify(administrator)).slice(0, 20 + index * 4), () =>
           socket.resetAndDestroy(),
         );
         return closed;

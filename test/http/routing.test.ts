@@ -4,8 +4,9 @@
 import { METHODS } from 'node:http';
 import type { InjectOptions } from 'fastify';
 import t from 'tap';
-import { admin, startTestApp } from '../helpers/app.js';
+import { startTestApp } from '../helpers/app.js';
 import { faultOfError, isContractError } from '../helpers/contract-error.js';
+import { administrator } from '../helpers/credentials.js';
 
 /** The existing paths, with the methods of each. */
 const operations: Record<string, string[]> = {
@@ -61,7 +62,7 @@ t.test('routing', async (t) => {
   });
 
   t.test('a trailing slash is accepted', async (t) => {
-    t.equal((await post('/auth/login/', admin)).statusCode, 200);
+    t.equal((await post('/auth/login/', administrator)).statusCode, 200);
     t.equal((await get('/server/ping/')).body, 'pong');
     t.equal((await get('/server/ping/?a=b')).body, 'pong');
     isContractError(t, await get('/users/me/'), 'INVALID_CREDENTIALS', '/users/me/');
@@ -138,7 +139,7 @@ t.test('routing', async (t) => {
   });
 
   t.test('malformed queries are ignored or rejected', async (t) => {
-    const { json } = await post('/auth/login', admin);
+    const { json } = await post('/auth/login', administrator);
     const authorization = `Bearer ${json().data.access_token}`;
     const brackets = (depth: number) => `fields${'[a]'.repeat(depth)}=b`;
     for (const [query, status] of [
@@ -201,7 +202,7 @@ t.test('x-request-id', async (t) => {
       await get('/%zz'),
       await get('/docs'),
       await get('/openapi.json'),
-      await post('/auth/login', admin),
+      await post('/auth/login', administrator),
       await post('/auth/login', {}),
       await request({ method: 'POST', url: '/auth/logout', headers: { cookie: 'gatehouse_refresh_token=x' } }),
       await request({

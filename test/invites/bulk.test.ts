@@ -12,17 +12,20 @@ import { engine, schemas } from '../helpers/databases.js';
 import { isLong } from '../helpers/long.js';
 import { createPolicy, createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { assertUnchanged, policyWith, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged, policyWith } from '../helpers/rights.js';
 import { slowness } from '../helpers/slowness.js';
 import { hearStatements, type Sent } from '../helpers/statements.js';
+import { createUserWithToken } from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, post } = service;
 const role = await createRole(app);
 const [administrators] = await app.db.select().from(roles).where(eq(roles.name, 'Administrator'));
-const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
 const inviting = { collection: 'users', action: 'create' as const, fields: ['email', 'role', 'status'] };
-const desk = await tokenHolder(app, { role: await createRole(app, { policies: [await policyWith(app, [inviting])] }) });
+const desk = await createUserWithToken(app, {
+  role: await createRole(app, { policies: [await policyWith(app, [inviting])] }),
+});
 
 let lists = 0;
 /** Unused addresses. */
@@ -191,7 +194,9 @@ t.test(`regular requests stay fast while an administrator invites ${most} users`
 
 t.test('an invitation stops when the client disconnects', async (t) => {
   const server = await startTestApp(t);
-  const caller = await tokenHolder(server.app, { policies: [await createPolicy(server.app, { adminAccess: true })] });
+  const caller = await createUserWithToken(server.app, {
+    policies: [await createPolicy(server.app, { adminAccess: true })],
+  });
   await server.app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = server.app.server.address() as AddressInfo;
   const body = JSON.stringify({ email: newAddresses(10_000), role: await createRole(server.app) });

@@ -5,9 +5,10 @@ import { startTestApp } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { refusesBadTokens } from '../helpers/link-tokens.js';
 import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
-import { changeUser, createPolicy, createRole, createUser } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { assertUnchanged, policyWith, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged, policyWith } from '../helpers/rights.js';
+import { changeUser, createUser, createUserWithToken } from '../helpers/users.js';
 
 const allowed = 'https://app.example.com/welcome';
 const service = await startTestApp(t, {
@@ -17,7 +18,7 @@ const service = await startTestApp(t, {
 });
 const { app, clock, post } = service;
 const role = await createRole(app);
-const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
 const password = 'an entirely new password';
 
 const invite = (body: object, headers = admin.headers) => post('/users/invite', body, headers);
@@ -75,7 +76,7 @@ t.test('an invitation says who invites, and to what', async (t) => {
     [{ firstName: '<b>', lastName: '{{ url }}' }, '<b> {{ url }}', '&lt;b&gt; {{ url }}'],
   ] as const;
   for (const [columns, name, inHtml = name] of inviters) {
-    const inviter = await tokenHolder(app, { policies, ...columns });
+    const inviter = await createUserWithToken(app, { policies, ...columns });
     const email = address();
     t.equal((await invite({ email, role }, inviter.headers)).statusCode, 204);
     const [mail] = await mailsTo(app, email);
@@ -99,7 +100,7 @@ t.test('without a role, only users who are already invited are invited again', a
   }
   const active = await createUser(app);
   const inviting = { collection: 'users', action: 'create' as const, fields: ['email', 'role', 'status'] };
-  const inviter = await tokenHolder(app, { policies: [await policyWith(app, [inviting])] });
+  const inviter = await createUserWithToken(app, { policies: [await policyWith(app, [inviting])] });
   const above = await createUser(app, {
     status: 'invited',
     policies: [await createPolicy(app, { adminAccess: true })],
@@ -126,7 +127,7 @@ t.test('several addresses are invited in one request, all or none', async (t) =>
 
 t.test('a rejected invitation changes nothing', async (t) => {
   const email = address();
-  const reader = await tokenHolder(app, {
+  const reader = await createUserWithToken(app, {
     policies: [await policyWith(app, [{ collection: 'users', action: 'read', fields: ['*'] }])],
   });
   await assertUnchanged(t, app, 'refused', async () => {
@@ -158,7 +159,7 @@ t.test('a rejected invitation changes nothing', async (t) => {
 
 t.test('no invitation grants more rights than the inviter has (CVE-2025-24353, GHSA-7h45-q5jx-7r87)', async (t) => {
   const inviting = { collection: 'users', action: 'create' as const, fields: ['email', 'role', 'status'] };
-  const inviter = await tokenHolder(app, { policies: [await policyWith(app, [inviting])] });
+  const inviter = await createUserWithToken(app, { policies: [await policyWith(app, [inviting])] });
   const [administrators] = await app.db.select().from(roles).where(eq(roles.name, 'Administrator'));
   const readsAll = await policyWith(app, [{ collection: 'users', action: 'read', fields: ['*'] }]);
   const reading = await createRole(app, { policies: [readsAll] });
@@ -173,7 +174,7 @@ t.test('no invitation grants more rights than the inviter has (CVE-2025-24353, G
   t.equal((await invite({ email: address(), role: same }, inviter.headers)).statusCode, 204, 'rights that they have');
   for (const missing of inviting.fields) {
     const fields = inviting.fields.filter((field) => field !== missing);
-    const less = await tokenHolder(app, { policies: [await policyWith(app, [{ ...inviting, fields }])] });
+    const less = await createUserWithToken(app, { policies: [await policyWith(app, [{ ...inviting, fields }])] });
     refused(t, await invite({ email: address(), role }, less.headers), 'FORBIDDEN', `without ${missing}`);
   }
 });

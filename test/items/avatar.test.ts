@@ -1,6 +1,7 @@
 import t from 'tap';
 import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { createPolicy, createUser } from '../helpers/records.js';
+import { createPolicy } from '../helpers/records.js';
+import { createUser } from '../helpers/users.js';
 
 const { app, get } = await startTestApp(t);
 const headers = bearer('token-of-an-administrator');

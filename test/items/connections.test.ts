@@ -7,7 +7,8 @@ import { bearer, codeOf, startTestApp } from '../helpers/app.js';
 import { day, hour } from '../helpers/clock.js';
 import { engine } from '../helpers/databases.js';
 import { captureTimers } from '../helpers/intervals.js';
-import { createPolicy, createUser } from '../helpers/records.js';
+import { createPolicy } from '../helpers/records.js';
+import { createUser } from '../helpers/users.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 

@@ -5,7 +5,8 @@ import t, { type Test } from 'tap';
 import { permissions, users } from '../../db/schema.js';
 import { bearer, codeOf, startTestApp } from '../helpers/app.js';
 import { engine } from '../helpers/databases.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { createUser } from '../helpers/users.js';
 
 const { app, request } = await startTestApp(t);
 const member = bearer('token-of-a-member-of-the-staff');

@@ -2,7 +2,8 @@ import { eq, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { permissions, users } from '../../db/schema.js';
 import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { createUser } from '../helpers/users.js';
 
 const { app, get, request } = await startTestApp(t);
 const capped = await startTestApp(t, { QUERY_LIMIT_MAX: '7', PUBLIC_URL: 'https://id.example.com' });

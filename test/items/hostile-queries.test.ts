@@ -6,8 +6,9 @@ import qs from 'qs';
 import t, { type Test } from 'tap';
 import { userPolicies, users } from '../../db/schema.js';
 import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { createPolicy, createRole, createUser, setLastAccess } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
 import { countStatements } from '../helpers/statements.js';
+import { createUser, setLastAccess } from '../helpers/users.js';
 
 const { app, request } = await startTestApp(t);
 const headers = bearer('token-of-the-admin');

@@ -7,7 +7,8 @@ import { permissions, userPolicies, users } from '../../db/schema.js';
 import { bearer, codeOf, startTestApp } from '../helpers/app.js';
 import { engine } from '../helpers/databases.js';
 import { sampleOf } from '../helpers/long.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { createUser } from '../helpers/users.js';
 
 /** How expensive queries affect other callers. */
 

@@ -2,8 +2,9 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { permissions, users } from '../../db/schema.js';
 import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
 import { hearStatements } from '../helpers/statements.js';
+import { createUser } from '../helpers/users.js';
 
 const { app, get, request } = await startTestApp(t, { MAX_RESPONSE_SIZE: '4mb' });
 const administrator = bearer('token-of-an-administrator');

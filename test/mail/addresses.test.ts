@@ -4,16 +4,16 @@ import { settings, users } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
 import { mailsTo } from '../helpers/mails.js';
 import { allOperations, configOf } from '../helpers/operations.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
-import { tokenHolder } from '../helpers/rights.js';
+import { createPolicy, createRole } from '../helpers/records.js';
 import { openSession } from '../helpers/sessions.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 
 /** Which addresses are valid, and where emails go. The rules are the same for all operations that accept an address. */
 
 const service = await startTestApp(t, { REGISTRATION_ANSWER_TIME: '1ms' });
 const { app, post, request } = service;
 await app.db.update(settings).set({ publicRegistration: true });
-const administrator = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+const administrator = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
 // A static token may not change the address of its own user.
 const session = await openSession(app, administrator.id);
 const role = await createRole(app);

@@ -11,16 +11,15 @@ import type { Overrides } from '../../app.js';
 import { readMailbox } from '../../db/queries/mail/mailbox.js';
 import { rows } from '../../db/statements.js';
 import { ehloNameOf } from '../../plugins/mail/transport.js';
-import { createAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
 import { collectLog } from '../helpers/collect-log.js';
 import { schemas } from '../helpers/databases.js';
 import { linkIn } from '../helpers/mails.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { tokenHolder } from '../helpers/rights.js';
 import { freePort, listen } from '../helpers/service.js';
 import { startSmtp } from '../helpers/smtp.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
 async function start(t: Test, variables: Record<string, string> = {}, overrides: Overrides = {}) {
@@ -209,8 +208,8 @@ t.test('if the connection drops after delivery, the email is sent again with the
 
 t.test('a failed email is stored; administrators can list it and retry it', async (t) => {
   const { app, port, ask, deliver, get, post } = await start(t, { EMAIL_RETRY_LIMIT: '0' });
-  const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
-  const member = await tokenHolder(app);
+  const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const member = await createUserWithToken(app);
   const mails = async (query = '') => (await get(`/mails${query}`, admin.headers)).json().data;
   const user = await createUser(app);
   await ask(user.email);
@@ -276,7 +275,7 @@ for (const [step, code, isFinal] of [
   t.test(`an email to which the mail server responds with ${code} to ${step} ${outcome}`, async (t) => {
     const login = step === 'AUTH' ? { EMAIL_SMTP_USER: 'user', EMAIL_SMTP_PASSWORD: 'wrong' } : {};
     const { app, port, ask, deliver, get, post } = await start(t, { EMAIL_SMTP_IGNORE_TLS: 'true', ...login });
-    const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+    const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
     const read = async () => (await get('/mails', admin.headers)).json().data[0];
     /** Makes a waiting email due. */
     const attempt = async (count: number) => {
@@ -405,7 +404,7 @@ t.test('a password reset is sent before invitations that were queued earlier', a
   const role = await createRole(app);
   const list = Array.from({ length: 50 }, (_, index) => `invited-${index}@example.com`);
   t.equal((await post('/users/invite', { email: list, role }, asAdmin)).statusCode, 204);
-  const { email } = await createAccount(app);
+  const { email } = await createUser(app);
   await post('/auth/password/request', { email });
   await app.mail.deliverNow();
   const sent = await readMailbox(app.db);

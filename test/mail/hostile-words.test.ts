@@ -1,13 +1,12 @@
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { createAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { linkIn, mailsTo } from '../helpers/mails.js';
 import { createPolicy, createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { tokenHolder } from '../helpers/rights.js';
 import { openSession } from '../helpers/sessions.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 
 /** No text that a caller chooses appears in an email, except the custom URLs that the configuration allows, as the target of a link. */
 
@@ -21,7 +20,7 @@ const service = await startTestApp(t, {
 });
 const { app, clock, request, post } = service;
 await app.db.update(settings).set({ publicRegistration: true, emailLogin: true });
-const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
 const role = await createRole(app);
 
 const words = /\bLocked\b|\bcall\b|0800.?666/i;
@@ -47,7 +46,7 @@ const send = (url: string, payload: object, agent: string, headers: Record<strin
 
 t.test('words in headers and bodies appear in no kind of email', async (t) => {
   for (const [index, agent] of agents.entries()) {
-    const user = await createAccount(app, { emailVerifiedAt: new Date() });
+    const user = await createUser(app, { emailVerifiedAt: new Date() });
     const { email } = user;
     const [registered, invited, moved] = ['r', 'i', 'm'].map((kind) => `${kind}${index}@example.com`) as [
       string,
@@ -87,7 +86,7 @@ t.test(
   'in HTML emails, a custom URL is only the target of links, and its query and fragment are limited',
   async (t) => {
     const url = `${custom}?why=Locked!%20call%200800-666#666`;
-    const { email } = await createAccount(app);
+    const { email } = await createUser(app);
     const [registered, invited] = ['registered@example.com', 'invited@example.com'];
     const password = 'a calm meadow in autumn';
     const ask = async (given: string) => [

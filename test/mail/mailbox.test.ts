@@ -3,8 +3,8 @@ import t from 'tap';
 import { keepMail, readMailbox } from '../../db/queries/mail/mailbox.js';
 import { startTestApp } from '../helpers/app.js';
 import { mailsTo } from '../helpers/mails.js';
-import { createPolicy, createUser } from '../helpers/records.js';
-import { tokenHolder } from '../helpers/rights.js';
+import { createPolicy } from '../helpers/records.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 
 const key = 'the-key-of-the-mailbox';
 const service = await startTestApp(t, { MAILBOX_KEY: key });
@@ -80,7 +80,7 @@ t.test('the key is exchanged for a cookie, and removed from the URL', async (t) 
 });
 
 t.test('only administrators and callers with the key can read the mailbox, from any address', async (t) => {
-  const member = await tokenHolder(app);
+  const member = await createUserWithToken(app);
   const local = { host: 'localhost:8055' };
   const refusals: Record<string, [query: string, headers: Record<string, string>]> = {
     'an anonymous caller on this machine': ['', local],
@@ -111,7 +111,7 @@ t.test('only administrators and callers with the key can read the mailbox, from 
       }
     }
   }
-  const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   for (const headers of [admin.headers, { cookie }, { cookie: `gatehouse_mailbox=x; ${cookie}` }]) {
     const answer = await app.inject({
       url: '/mailbox',

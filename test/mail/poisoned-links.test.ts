@@ -3,8 +3,8 @@ import { settings } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
 import { linkIn, mailsTo } from '../helpers/mails.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
-import { tokenHolder } from '../helpers/rights.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 
 /** Links, redirects, and callback URLs sent to providers start with PUBLIC_URL, whatever the headers of a request. */
 
@@ -20,7 +20,7 @@ const service = await startTestApp(t, {
 });
 const { app, post, get } = service;
 await app.db.update(settings).set({ publicRegistration: true });
-const administrator = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+const administrator = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
 const role = await createRole(app);
 
 /**

@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { rows } from '../../db/statements.js';
-import { updateAccount } from '../helpers/accounts.js';
 import { startTestApp, type TestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
 import { schemas } from '../helpers/databases.js';
 import { mailsTo, tokenFor } from '../helpers/mails.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { changeUser, createRole, createUser } from '../helpers/records.js';
-import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { createRole } from '../helpers/records.js';
+import { policyWith } from '../helpers/rights.js';
 import { openSession } from '../helpers/sessions.js';
 import { countStatements } from '../helpers/statements.js';
 import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { newHolder, newPerson, nextStep } from '../helpers/two-factor.js';
+import { nextStep } from '../helpers/two-factor.js';
+import { changeUser, createSignedInUser, createUser, createUserWithToken, type NewUser } from '../helpers/users.js';
 import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 import { adminToken, asAdmin, patch, startWithAdmin } from '../helpers/writing.js';
 
@@ -46,8 +46,8 @@ const ownRow = (app: TestApp['app']) =>
 const ownRights = await ownRow(app);
 
 /** Creates a user who may change their own account, and a function that does so. */
-async function createEditor(columns: NonNullable<Parameters<typeof tokenHolder>[1]> = {}) {
-  const holder = await tokenHolder(app, {
+async function createEditor(columns: NewUser = {}) {
+  const holder = await createUserWithToken(app, {
     policies: [ownRights],
     firstName: 'Ada',
     emailVerifiedAt: new Date(),
@@ -163,7 +163,7 @@ t.test('security notices report changes to credentials', async (t) => {
   });
 
   t.test('changes to two-factor authentication send notices', async (t) => {
-    const person = await newPerson(service, { policies: [ownRights] });
+    const person = await createSignedInUser(service, { policies: [ownRights] });
     await person.enable({ secret: rfcSecret.base32, otp: codeOfStep(nextStep(service)) });
     t.strictSame(await changesTo(person.email), ['tfa_enabled']);
     t.equal((await person.renewCodes({ password: person.password })).statusCode, 200);
@@ -173,7 +173,7 @@ t.test('security notices report changes to credentials', async (t) => {
     await person.disable({ otp: codeOfStep(nextStep(service)) });
     t.strictSame(await changesTo(person.email), ['tfa_disabled']);
 
-    const holder = await newHolder(service, { policies: [ownRights] });
+    const holder = await createSignedInUser(service, { tfa: true, policies: [ownRights] });
     const codes: string[] = (await holder.renewCodes({ password: holder.password })).json().data;
     t.strictSame(await changesTo(holder.email), ['recovery_codes_made']);
     t.equal((await holder.login(codes[0])).statusCode, 200);
@@ -185,7 +185,7 @@ t.test('security notices report changes to credentials', async (t) => {
     t.equal((await holder.disable({ otp: codes[1] })).statusCode, 204);
     t.strictSame(await changesTo(holder.email), ['recovery_code_used,tfa_disabled'], 'in one email');
 
-    await updateAccount(app, holder.id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, holder.id) });
+    await changeUser(app, holder.id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, holder.id) });
     const off = () => post(`/users/${holder.id}/tfa/disable`, {}, asAdmin);
     t.equal((await off()).statusCode, 204);
     t.match(await waiting(), [{ email: holder.email, changes: ['tfa_disabled'], isOwn: false }]);

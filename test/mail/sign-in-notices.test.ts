@@ -2,7 +2,6 @@ import { eq, sql } from 'drizzle-orm';
 import t from 'tap';
 import { userUses } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { createAccount, createTfaAccount, deleteAccount, storedUser, updateAccount } from '../helpers/accounts.js';
 import { startTestApp, type TestApp } from '../helpers/app.js';
 import { day, minute } from '../helpers/clock.js';
 import { schemas } from '../helpers/databases.js';
@@ -10,6 +9,7 @@ import { loginsOf } from '../helpers/logins.js';
 import { linkTo, mailsTo, tokenFor } from '../helpers/mails.js';
 import { refused } from '../helpers/refusals.js';
 import { openSession } from '../helpers/sessions.js';
+import { changeUser, createUser, deleteUser, type NewUser, storedUser } from '../helpers/users.js';
 
 /** Notices of suspicious sign-ins, and the link in every notice. */
 
@@ -36,7 +36,7 @@ let networks = 0;
 const newNetwork = () => `198.51.100.${++networks}`;
 
 t.test('a sign-in from a new network sends a notice, at most once an hour', async (t) => {
-  const user = await createAccount(app);
+  const user = await createUser(app);
   const [home, away] = [newNetwork(), newNetwork()];
   t.equal((await right(user, home)).statusCode, 200);
   await right(user, home);
@@ -52,7 +52,7 @@ t.test('a sign-in from a new network sends a notice, at most once an hour', asyn
 });
 
 t.test('a sign-in with a new kind of device sends a notice, and an update of the browser does not', async (t) => {
-  const user = await createAccount(app);
+  const user = await createUser(app);
   const from = newNetwork();
   const use = async (agent: string, network = from) => {
     t.equal((await logInWith(agent, user, network)).statusCode, 200, agent);
@@ -84,7 +84,7 @@ t.test('a sign-in with a new kind of device sends a notice, and an update of the
 });
 
 t.test('no device is new if none is known, or if the client does not say what it is', async (t) => {
-  const user = await createAccount(app);
+  const user = await createUser(app);
   const from = newNetwork();
   for (const agent of ['', 'curl/8.5.0', '']) t.equal((await logInWith(agent, user, from)).statusCode, 200, agent);
   t.strictSame(await devicesOf(user.id), ['curl']);
@@ -92,7 +92,7 @@ t.test('no device is new if none is known, or if the client does not say what it
 });
 
 t.test('a wrong code after the correct password sends a notice', async (t) => {
-  const user = await createTfaAccount(app);
+  const user = await createUser(app, { tfa: true });
   const from = newNetwork();
   const attempt = (password: string, otp?: string) => logIn(user.email, password, from, otp ? { otp } : {});
   t.equal((await attempt(user.password)).json().errors[0].extensions.code, 'INVALID_OTP');
@@ -106,7 +106,7 @@ t.test('a wrong code after the correct password sends a notice', async (t) => {
 
 t.test('many failed sign-ins send a notice, and the service does the same for an unknown address', async (t) => {
   await allow(3);
-  const user = await createAccount(app);
+  const user = await createUser(app);
   const queued = async () => {
     const [{ count } = { count: 0 }] = await rows<{ count: number }>(
       app.db,
@@ -124,7 +124,7 @@ t.test('many failed sign-ins send a notice, and the service does the same for an
   t.equal(await failing('nobody@example.com'), 1);
   t.strictSame(await subjects(user.email), ['Repeated failed sign-ins to Gatehouse']);
   t.strictSame(await subjects('nobody@example.com'), []);
-  await updateAccount(app, user.id, { status: 'suspended' });
+  await changeUser(app, user.id, { status: 'suspended' });
   clock.advance(61 * minute);
   await failing(user.email);
   t.equal((await subjects(user.email)).length, 1, 'not to users who are not active');
@@ -132,8 +132,8 @@ t.test('many failed sign-ins send a notice, and the service does the same for an
 });
 
 /** A user with a session who has received a notice. */
-async function notified(columns: Parameters<typeof createAccount>[1] = {}) {
-  const user = await createAccount(app, columns);
+async function notified(columns: NewUser = {}) {
+  const user = await createUser(app, columns);
   const headers = await openSession(app, user.id);
   await app.db.transaction((tx) =>
     app.activity.record(tx, { userId: user.id, client: { ...anyClient, userAgent: null } }, [
@@ -168,7 +168,7 @@ t.test('the link in a notice ends all sessions and starts a password reset, only
   refused(t, await post('/users/me/email/confirm', { token }), 'FORBIDDEN', 'the pending change of address');
 
   const other = await notified();
-  await updateAccount(app, other.id, { password: null, email: `moved-${other.email}` });
+  await changeUser(app, other.id, { password: null, email: `moved-${other.email}` });
   t.equal((await secure(other.token)).statusCode, 204, 'also after an attacker has changed the account');
   t.equal((await get('/users/me', other.headers)).statusCode, 401);
   t.equal((await storedUser(app, other.id)).status, 'active');
@@ -215,7 +215,7 @@ t.test('the link does nothing else, and cannot be forged', async (t) => {
   t.equal((await get('/users/me', user.headers)).statusCode, 200);
 
   const gone = await notified();
-  await deleteAccount(app, gone.id);
+  await deleteUser(app, gone.id);
   refused(t, await secure(gone.token), 'FORBIDDEN', 'a deleted user');
   const other = await notified({ provider: 'github', externalIdentifier: 'someone' });
   const before = await subjects(other.email);
@@ -227,7 +227,7 @@ t.test('the link does nothing else, and cannot be forged', async (t) => {
 
 t.test('EMAIL_SECURITY_NOTICES=false turns these notices off', async (t) => {
   const quiet = await startTestApp(t, { EMAIL_SECURITY_NOTICES: 'false' });
-  const user = await createAccount(quiet.app);
+  const user = await createUser(quiet.app);
   const logins = loginsOf(quiet);
   await logins.right(user, '198.51.100.1');
   t.equal((await logins.right(user, '198.51.100.2')).statusCode, 200);

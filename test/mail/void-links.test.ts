@@ -2,8 +2,9 @@ import t from 'tap';
 import { settings } from '../../db/schema.js';
 import { minute } from '../helpers/clock.js';
 import { tokenFor } from '../helpers/mails.js';
-import { createRole, createUser } from '../helpers/records.js';
+import { createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
+import { createUser } from '../helpers/users.js';
 import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
 
 const service = await startWithAdmin(t, { REGISTRATION_ANSWER_TIME: '1ms' });

@@ -5,9 +5,9 @@ import { bearer, cutDatabase, startTestApp } from '../helpers/app.js';
 import { readGuide } from '../helpers/guide.js';
 import { type MetricsText, metricsOf } from '../helpers/metrics.js';
 import { healthIsFresh } from '../helpers/outage.js';
-import { createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { engine } from '../helpers/service.js';
+import { createUser } from '../helpers/users.js';
 
 const token = 'the-token-that-prometheus-has';
 

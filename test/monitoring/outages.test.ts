@@ -2,8 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { bearer, startTestApp } from '../helpers/app.js';
 import { collectLog } from '../helpers/collect-log.js';
+import { administrator } from '../helpers/credentials.js';
 import { metricsOf } from '../helpers/metrics.js';
 
 const METRICS_TOKEN = 'the-token-that-prometheus-has';
@@ -46,7 +47,7 @@ t.test('failures of the database', async (t) => {
       const before = (await metrics()).value('gatehouse_unavailable_total', { reason });
       await failWith(state);
       lines.length = 0;
-      const response = await post('/auth/login', admin);
+      const response = await post('/auth/login', administrator);
       await succeed();
       t.equal(response.statusCode, 503);
       t.match(response.headers['retry-after'], /^[1-9]\d*$/);
@@ -70,19 +71,19 @@ t.test('failures of the database', async (t) => {
   t.test('other failures still return 500', async (t) => {
     for (const state of ['XX001', '22012', '42P01', 'P0001']) {
       await failWith(state);
-      t.equal((await post('/auth/login', admin)).statusCode, 500, state);
+      t.equal((await post('/auth/login', administrator)).statusCode, 500, state);
       await succeed();
     }
   });
 
   t.test('a metric and the health report since when writes have been failing', async (t) => {
     const since = async () => (await metrics()).value('gatehouse_database_writes_failing_since_seconds');
-    t.equal((await post('/auth/login', admin)).statusCode, 200);
+    t.equal((await post('/auth/login', administrator)).statusCode, 200);
     t.equal(await since(), 0);
 
     await failWith('53100');
     const begun = clock.now().getTime() / 1_000;
-    t.equal((await post('/auth/login', admin)).statusCode, 503);
+    t.equal((await post('/auth/login', administrator)).statusCode, 503);
     const found = (await since()) ?? 0;
     t.ok(found >= begun && found < begun + 5, `${found}`);
     const health = await get('/server/health', bearer(METRICS_TOKEN));
@@ -93,18 +94,18 @@ t.test('failures of the database', async (t) => {
     t.equal(Date.parse(checks.writes.failing_since), found * 1_000);
     t.strictSame((await get('/server/health')).json(), { status: 'warn' });
     clock.advance(60_000);
-    t.equal((await post('/auth/login', admin)).statusCode, 503);
+    t.equal((await post('/auth/login', administrator)).statusCode, 503);
     t.equal((await get('/server/info')).statusCode, 200);
     t.equal((await post('/auth/password/request', { email: 'unknown@example.com' })).statusCode, 204);
     t.equal(await since(), found, 'neither a further failure nor a success without a write changes it');
 
     await succeed();
-    const login = await post('/auth/login', admin);
+    const login = await post('/auth/login', administrator);
     t.equal(login.statusCode, 200);
     t.equal(await since(), 0, 'a write succeeded');
 
     await failWith('53100');
-    await post('/auth/login', admin);
+    await post('/auth/login', administrator);
     t.not(await since(), 0);
     const { refresh_token } = login.json().data;
     t.equal((await post('/auth/refresh', { refresh_token })).statusCode, 200);
@@ -119,7 +120,7 @@ t.test('failures of the database', async (t) => {
         if nextval('attempts') < 3 then raise exception 'a failure' using errcode = '40P01'; end if; return null; end $$;
       create trigger failing before insert on sessions execute function fail()`,
     );
-    t.equal((await post('/auth/login', admin)).statusCode, 200);
+    t.equal((await post('/auth/login', administrator)).statusCode, 200);
     await succeed();
   });
 });

@@ -1,12 +1,13 @@
 import t from 'tap';
-import { admin, bearer, cutDatabase, startTestApp, type TestApp } from '../helpers/app.js';
+import { bearer, cutDatabase, startTestApp, type TestApp } from '../helpers/app.js';
 import { isContractError } from '../helpers/contract-error.js';
 import { clearedCookies, sessionCookie } from '../helpers/cookies.js';
+import { administrator } from '../helpers/credentials.js';
 import { healthIsFresh } from '../helpers/outage.js';
 import { hearStatements } from '../helpers/statements.js';
 
 async function logIn({ post }: TestApp): Promise<Record<string, string>> {
-  return bearer((await post('/auth/login', admin)).json().data.access_token);
+  return bearer((await post('/auth/login', administrator)).json().data.access_token);
 }
 
 const open = ['/server/ping', '/server/info', '/server/health'];
@@ -175,7 +176,7 @@ t.test('if the database is unavailable, only ping still succeeds', async (t) => 
   for (const answer of [
     await get('/server/info'),
     await get('/users/me', authorization),
-    await post('/auth/login', admin),
+    await post('/auth/login', administrator),
     await post('/auth/refresh', { refresh_token: 'x'.repeat(64) }).then(() => get('/server/info')),
   ]) {
     t.equal(answer.statusCode, 503, answer.body);

@@ -4,11 +4,11 @@ import { startTracing } from '../../plugins/platform/tracing/service.js';
 import { bearer, codeOf, cutDatabase, startTestApp, testConfig } from '../helpers/app.js';
 import { type Collector, type ReceivedSpan, startCollector } from '../helpers/collector.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { createUser } from '../helpers/records.js';
 import { startRedis, withoutRedis } from '../helpers/redis-server.js';
 import { freePort } from '../helpers/service.js';
 import { startSmtp } from '../helpers/smtp.js';
 import { atEndOf } from '../helpers/teardown.js';
+import { createUser } from '../helpers/users.js';
 import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 

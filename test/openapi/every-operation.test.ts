@@ -9,8 +9,9 @@ import { accessTokenKey, decodeJwt, signJwt } from '../helpers/jwt.js';
 import { allOperations, configOf, type Operation } from '../helpers/operations.js';
 import { createPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { assertUnchanged, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged } from '../helpers/rights.js';
 import { logIn } from '../helpers/sessions.js';
+import { createUserWithToken } from '../helpers/users.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
 /** Only these operations are tested, if the variable is set: one or more `operationId`s, separated by commas. */
@@ -38,7 +39,7 @@ async function presentEverywhere(
 t.test('every operation rejects an unusable credential', async (t) => {
   const service = await startTestApp(t);
   const { app, clock, post } = service;
-  const someone = await tokenHolder(app);
+  const someone = await createUserWithToken(app);
   const login = await post('/auth/login', { email: someone.email, password: someone.password });
   const { access_token: access } = login.json().data;
   const now = Math.floor(clock.now().getTime() / 1000);
@@ -61,7 +62,10 @@ t.test('every response is only for its caller, and not cacheable (CVE-2024-45596
   const service = await startTestApp(t);
   const { app, request } = service;
   const policy = await createPolicy(app, { appAccess: true });
-  const [ada, bob] = [await tokenHolder(app, { policies: [policy] }), await tokenHolder(app, { policies: [policy] })];
+  const [ada, bob] = [
+    await createUserWithToken(app, { policies: [policy] }),
+    await createUserWithToken(app, { policies: [policy] }),
+  ];
   const askers = [
     { headers: {}, others: [ada, bob] },
     { headers: ada.headers, others: [bob] },
@@ -156,7 +160,7 @@ t.test(
 
 t.test('every operation still works after a malformed content type (CVE-2022-39288)', async (t) => {
   const service = await startTestApp(t);
-  const { headers } = await tokenHolder(service.app);
+  const { headers } = await createUserWithToken(service.app);
   const types = ['/', 'application', 'application/', '/json', ';', 'a/b/c', ' ', '"', 'text/plain; =', '\u00e9/\u00ff'];
   for (const { operationId, method, url } of operations) {
     for (const type of types) {
@@ -189,7 +193,7 @@ t.test('every operation still works after malformed credentials (GHSA-xmf8-cvqr-
 t.test('until a required second factor is set up, only the operations that set it up are open', async (t) => {
   const service = await startTestApp(t);
   const policy = await createPolicy(service.app, { enforceTfa: true, adminAccess: true });
-  const { headers } = await tokenHolder(service.app, { policies: [policy] });
+  const { headers } = await createUserWithToken(service.app, { policies: [policy] });
   await presentEverywhere({ ...service }, { headers }, (response, operationId) => {
     const { code, reason } = response.body === '' ? {} : (response.json().errors?.[0]?.extensions ?? {});
     const isClosed = code === 'FORBIDDEN' && /two-factor/.test(reason);
@@ -201,7 +205,7 @@ t.test(
   'every operation returns INTERNAL_SERVER_ERROR if the database schema is broken (GHSA-8fpg-xm3f-6cx3)',
   async (t) => {
     const service = await startTestApp(t);
-    const { headers } = await tokenHolder(service.app);
+    const { headers } = await createUserWithToken(service.app);
     await service.app.db.execute(sql`alter table users rename to put_away`);
     await presentEverywhere(service, { headers }, (response, operationId) => {
       refused(t, response, 'INTERNAL_SERVER_ERROR', operationId);
@@ -211,7 +215,7 @@ t.test(
 
 t.test('every operation returns SERVICE_UNAVAILABLE with Retry-After if the database is unavailable', async (t) => {
   const service = await startTestApp(t);
-  const { headers } = await tokenHolder(service.app);
+  const { headers } = await createUserWithToken(service.app);
   await cutDatabase(service);
   await presentEverywhere(service, { headers }, (response, operationId) => {
     refused(t, response, 'SERVICE_UNAVAILABLE', operationId);

@@ -5,8 +5,9 @@ import { committedDocument } from '../helpers/document.js';
 import type { Known } from '../helpers/fuzz/draw.js';
 import { createRequestDraw, curlLine, type WireRequest } from '../helpers/fuzz/requests.js';
 import { amountOf } from '../helpers/long.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
-import { everyPermission, policyWith, tokenHolder } from '../helpers/rights.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { everyPermission, policyWith } from '../helpers/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 
 /** The total number of requests, and the number per world. Each world starts with fresh data. */
 const runs = amountOf('FUZZ_RUNS', { short: 400, long: 10_000 });
@@ -27,11 +28,11 @@ async function createWorld(t: Test): Promise<World> {
     USER_REGISTER_URL_ALLOW_LIST: 'https://app.example/verify',
   });
   const { app, post, request } = service;
-  const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   const role = await createRole(app, { policies: [await policyWith(app, everyPermission)] });
-  const manager = await tokenHolder(app, { role });
+  const manager = await createUserWithToken(app, { role });
   const own = { id: { _eq: '$CURRENT_USER' } };
-  const member = await tokenHolder(app, {
+  const member = await createUserWithToken(app, {
     role: await createRole(app, {
       policies: [
         await policyWith(app, [

@@ -4,9 +4,10 @@ import { cutDatabase, startTestApp } from '../helpers/app.js';
 import { sessionCookie, setCookies } from '../helpers/cookies.js';
 import { createPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { policyWith } from '../helpers/rights.js';
 import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { newPerson, nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
+import { nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
+import { createSignedInUser, createUserWithToken } from '../helpers/users.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
 /** Documented responses of single operations that no other test covers. */
@@ -36,7 +37,7 @@ t.test('reading and updating the settings returns the documented responses', asy
   const powerful = await createPolicy(app, { appAccess: true });
   refused(t, await patch('/settings', { public_policy: powerful }), 'UNPROCESSABLE_CONTENT', 'a powerful policy');
   const granted = [{ collection: 'settings', action: 'update' as const, fields: ['project_name'] }];
-  const { headers } = await tokenHolder(app, { policies: [await policyWith(app, granted)] });
+  const { headers } = await createUserWithToken(app, { policies: [await policyWith(app, granted)] });
   t.equal(
     (await patch('/settings', { project_name: 'Here' }, headers)).statusCode,
     204,
@@ -62,7 +63,7 @@ t.test('health reports an error if the database is unavailable', async (t) => {
 });
 
 t.test('a second factor can be set up despite a validation rule, but not from another site', async (t) => {
-  const person = await newPerson(service, {
+  const person = await createSignedInUser(service, {
     policies: [await ownSecretPolicy(app, { validation: { tfa_secret: { _null: true } } })],
   });
   const session = setCookies(await person.login(undefined, { mode: 'session' })).gatehouse_session_token;

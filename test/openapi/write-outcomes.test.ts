@@ -3,8 +3,9 @@ import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import type { ErrorCode } from '../../schemas/errors.js';
 import { refused } from '../helpers/refusals.js';
-import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { policyWith } from '../helpers/rights.js';
 import { openSession } from '../helpers/sessions.js';
+import { createUserWithToken } from '../helpers/users.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
 /** Every error that the document declares for items, on each route that declares it. */
@@ -12,7 +13,7 @@ import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 const service = await startWithAdmin(t);
 const { app, request, get } = service;
 const unknownKey = randomUUID();
-const stranger = (await tokenHolder(app)).headers;
+const stranger = (await createUserWithToken(app)).headers;
 
 const { data: me } = (await get('/users/me?fields=id,email,role', asAdmin)).json();
 const [role] = (await get('/roles?fields=id,policies', asAdmin)).json().data;
@@ -145,7 +146,7 @@ for (const [collection, { valid, bad, onlyNew = {}, last }] of Object.entries(co
 
   await t.test(`${collection}: a caller who may write but not read gets no content`, async () => {
     const granted = (['create', 'update'] as const).map((action) => ({ collection, action, fields: ['*'] }));
-    const { headers } = await tokenHolder(app, { policies: [await policyWith(app, granted)] });
+    const { headers } = await createUserWithToken(app, { policies: [await policyWith(app, granted)] });
     const none = await send('PATCH', root, { keys: [], data: {} }, headers);
     if (collection === 'permissions') {
       // Only administrators can write permissions, and they can always read them.
@@ -168,7 +169,7 @@ t.test('a role that violates a validation rule returns FAILED_VALIDATION', async
     fields: ['*'],
     validation,
   }));
-  const { headers } = await tokenHolder(app, { policies: [await policyWith(app, granted)] });
+  const { headers } = await createUserWithToken(app, { policies: [await policyWith(app, granted)] });
   const { id } = await make('roles', { name: 'Some role' });
   const data = { name: 'another name' };
   refused(t, await send('POST', '/roles', data, headers), 'FAILED_VALIDATION', 'create');
@@ -183,7 +184,7 @@ t.test('a permission with an existing id returns RECORD_NOT_UNIQUE', async (t) =
 });
 
 t.test('updating the current user fails with each declared error', async (t) => {
-  const other = await tokenHolder(app);
+  const other = await createUserWithToken(app);
   // A static token may not change the address of its own user.
   const session = await openSession(app, me.id);
   refused(t, await send('PATCH', '/users/me', { email: other.email }), 'FORBIDDEN', 'update me, with a static token');
@@ -200,7 +201,7 @@ t.test('updating the current user fails with each declared error', async (t) => 
     fields: ['*'],
     permissions: { id: { _eq: '$CURRENT_USER' } },
   };
-  const { headers } = await tokenHolder(app, { policies: [await policyWith(app, [own])] });
+  const { headers } = await createUserWithToken(app, { policies: [await policyWith(app, [own])] });
   t.equal(
     (await send('PATCH', '/users/me', { title: 'Dr.' }, headers)).statusCode,
     204,

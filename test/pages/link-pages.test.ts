@@ -3,11 +3,11 @@ import { settings } from '../../db/schema.js';
 import { codeOf, startTestApp } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
-import { tokenHolder } from '../helpers/rights.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 
 const { app, post, get, clock } = await startTestApp(t);
-const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
 await app.db.update(settings).set({ publicRegistration: true });
 
 let people = 0;

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { createAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
 import { logIn } from '../helpers/sessions.js';
+import { createUser } from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, get, post } = service;
@@ -263,7 +263,7 @@ t.test(
 );
 
 t.test('signing out on the pages ends the sessions of both cookies', async (t) => {
-  const user = await createAccount(app);
+  const user = await createUser(app);
   const [session, refresh] = [await logIn(service, 'session', user), await logIn(service, 'cookie', user)];
   const both = { cookie: `gatehouse_session_token=${session.token}; gatehouse_refresh_token=${refresh.token}` };
   const signOut = (headers: Record<string, string>) => post('/account/sign-out', undefined, headers);

@@ -10,7 +10,6 @@ import { join } from 'node:path';
 import { validateCertificatePath } from '@simplewebauthn/server/helpers';
 import t from 'tap';
 import type { PasskeyCredential, RegistrationCredential } from '../../schemas/passkeys.js';
-import { createAccount } from '../helpers/accounts.js';
 import { recorded } from '../helpers/activity.js';
 import { startTestApp } from '../helpers/app.js';
 import { type Changes, cbor, createAuthenticator } from '../helpers/authenticator.js';
@@ -18,16 +17,17 @@ import { addPasskeyTo, assertion, creationOptions, requestOptions, signIn } from
 import { refused } from '../helpers/refusals.js';
 import { assertUnchanged } from '../helpers/rights.js';
 import { openSession } from '../helpers/sessions.js';
+import { createUser } from '../helpers/users.js';
 
 /** Everything that a hostile client can send instead of a passkey is refused identically, and changes nothing. */
 
 const service = await startTestApp(t);
 const { app, post } = service;
 
-const { id: user } = await createAccount(app);
+const { id: user } = await createUser(app);
 const headers = await openSession(app, user);
 const passkey = await addPasskeyTo(service, user);
-const other = await createAccount(app);
+const other = await createUser(app);
 const otherPasskey = await addPasskeyTo(service, other.id);
 const otherHeaders = await openSession(app, other.id);
 const handleOf = (id: string) => Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url');

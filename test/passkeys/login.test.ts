@@ -1,18 +1,19 @@
 import { eq, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { passkeys, sessions, spentStates } from '../../db/schema.js';
-import { accountPassword, createAccount, createTfaAccount, updateAccount } from '../helpers/accounts.js';
 import { recorded } from '../helpers/activity.js';
 import { bearer, codeOf, startTestApp } from '../helpers/app.js';
 import { createAuthenticator } from '../helpers/authenticator.js';
 import { minute } from '../helpers/clock.js';
+import { userPassword } from '../helpers/credentials.js';
 import { addPasskeyTo, assertion, creationOptions, requestOptions, signIn } from '../helpers/passkeys.js';
-import { createPolicy, createUser } from '../helpers/records.js';
+import { createPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { assertUnchanged } from '../helpers/rights.js';
 import { claimsOf, modes, openSession, readMe, refresh, sessionOf } from '../helpers/sessions.js';
 import { codeOfStep } from '../helpers/totp.js';
 import { nextStep } from '../helpers/two-factor.js';
+import { changeUser, createUser } from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, clock, get, post } = service;
@@ -24,7 +25,7 @@ const stored = async (id: string) => (await app.db.select().from(passkeys).where
 t.test('a passkey signs the user in, in every mode and with every algorithm', async (t) => {
   for (const algorithm of ['ES256', 'EdDSA', 'RS256'] as const) {
     for (const mode of modes) {
-      const { id } = await createAccount(app, { password: null });
+      const { id } = await createUser(app, { password: null });
       const passkey = await addPasskeyTo(service, id, { algorithm });
       const response = await signIn(service, passkey, {}, { mode });
       const session = sessionOf(mode, response);
@@ -46,7 +47,7 @@ t.test('the options contain a new challenge each time, and no list of credential
 });
 
 t.test('a challenge can be used once, within five minutes', async (t) => {
-  const { id } = await createAccount(app);
+  const { id } = await createUser(app);
   const passkey = await addPasskeyTo(service, id);
   const credential = await assertion(service, passkey);
   t.equal((await post('/auth/passkey', { credential })).statusCode, 200);
@@ -60,7 +61,7 @@ t.test('a challenge can be used once, within five minutes', async (t) => {
 });
 
 t.test('of twenty concurrent uses of a challenge, one succeeds', async (t) => {
-  const { id } = await createAccount(app);
+  const { id } = await createUser(app);
   const passkey = await addPasskeyTo(service, id, { counts: true });
   const options = await requestOptions(service);
   const credentials = Array.from({ length: 20 }, () => passkey.get(options));
@@ -72,7 +73,7 @@ t.test('of twenty concurrent uses of a challenge, one succeeds', async (t) => {
 });
 
 t.test('of ten concurrent uses of a copied passkey, with a challenge each, one succeeds', async (t) => {
-  const { id } = await createAccount(app);
+  const { id } = await createUser(app);
   const passkey = await addPasskeyTo(service, id, { synchronizes: false });
   const credentials = await Promise.all(Array.from({ length: 10 }, () => assertion(service, passkey, { counter: 1 })));
   const responses = await Promise.all(credentials.map((credential) => post('/auth/passkey', { credential })));
@@ -80,7 +81,7 @@ t.test('of ten concurrent uses of a copied passkey, with a challenge each, one s
 });
 
 t.test('a counter that does not increase is refused, and so is one that starts again at zero', async (t) => {
-  const { id } = await createAccount(app);
+  const { id } = await createUser(app);
   const passkey = await addPasskeyTo(service, id, { synchronizes: false });
   t.equal((await signIn(service, passkey, { counter: 5 })).statusCode, 200);
   await assertUnchanged(t, app, 'an old counter', async () => {
@@ -94,7 +95,7 @@ t.test('a counter that does not increase is refused, and so is one that starts a
 });
 
 t.test('a passkey that verifies its user needs no code, and any other does', async (t) => {
-  const { id } = await createTfaAccount(app);
+  const { id } = await createUser(app, { tfa: true });
   const verified = await addPasskeyTo(service, id);
   t.equal((await signIn(service, verified)).statusCode, 200, 'verified');
 
@@ -137,9 +138,9 @@ t.test('a session that began with a verified passkey satisfies enforce_tfa, and 
 
 t.test('a user who must set up a second factor can add a passkey instead', async (t) => {
   const policy = await createPolicy(app, { enforceTfa: true });
-  const { id, email } = await createAccount(app);
+  const { id, email } = await createUser(app);
   await app.db.execute(sql`insert into user_policies ("user", policy) values (${id}::uuid, ${policy}::uuid)`);
-  const headers = bearer((await post('/auth/login', { email, password: accountPassword })).json().data.access_token);
+  const headers = bearer((await post('/auth/login', { email, password: userPassword })).json().data.access_token);
   refused(t, await get('/users/me/sessions', headers), 'FORBIDDEN', 'before');
   const authenticator = createAuthenticator();
   const credential = authenticator.create(await creationOptions(service, headers));
@@ -150,26 +151,26 @@ t.test('a user who must set up a second factor can add a passkey instead', async
 });
 
 t.test('only active users can sign in, and the response says nothing about the reason', async (t) => {
-  const { id } = await createAccount(app);
+  const { id } = await createUser(app);
   const passkey = await addPasskeyTo(service, id);
   const unknown = createAuthenticator();
   unknown.create({ challenge: '', user: { id: Buffer.alloc(16).toString('base64url') } });
   const bodies = [(await signIn(service, unknown)).body];
   for (const status of ['suspended', 'archived', 'draft', 'invited', 'unverified']) {
-    await updateAccount(app, id, { status });
+    await changeUser(app, id, { status });
     const response = await signIn(service, passkey);
     isRefused(t, response, status);
     bodies.push(response.body);
     t.match(await recorded(app, response.headers['x-request-id']), [{ action: 'login', item: id, reason: status }]);
   }
   t.equal(new Set(bodies).size, 1);
-  await updateAccount(app, id, { status: 'active' });
+  await changeUser(app, id, { status: 'active' });
   t.equal((await signIn(service, passkey)).statusCode, 200);
 });
 
 t.test('wrong passkeys count for the client address, and lock no account', async (t) => {
   const limited = await startTestApp(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '100000' });
-  const user = await createAccount(limited.app);
+  const user = await createUser(limited.app);
   const passkey = await addPasskeyTo(limited, user.id);
   const wrong = await assertion(limited, passkey, { rpId: 'evil.example' });
   const attempts = Array.from({ length: 301 }, () => limited.post('/auth/passkey', { credential: wrong }));
@@ -179,7 +180,7 @@ t.test('wrong passkeys count for the client address, and lock no account', async
 });
 
 t.test('a page of another site cannot sign a browser in', async (t) => {
-  const { id } = await createAccount(app);
+  const { id } = await createUser(app);
   const passkey = await addPasskeyTo(service, id);
   const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
   for (const mode of ['cookie', 'session']) {
@@ -189,7 +190,7 @@ t.test('a page of another site cannot sign a browser in', async (t) => {
 });
 
 t.test('challenges that were used are stored until they expire, as hashes', async (t) => {
-  const { id } = await createAccount(app);
+  const { id } = await createUser(app);
   const passkey = await addPasskeyTo(service, id);
   await app.db.delete(spentStates);
   const options = await requestOptions(service);
@@ -203,7 +204,7 @@ t.test('challenges that were used are stored until they expire, as hashes', asyn
 
 t.test('with AUTH_PASSKEYS=false, none of the operations exist', async (t) => {
   const off = await startTestApp(t, { AUTH_PASSKEYS: 'false' });
-  const { id } = await createAccount(off.app);
+  const { id } = await createUser(off.app);
   const headers = await openSession(off.app, id);
   for (const [method, url] of [
     ['POST', '/auth/passkey/options'],
@@ -239,7 +240,7 @@ t.test('the origins and the domain are configured', async (t) => {
   t.strictSame((await far.get('/.well-known/webauthn')).json(), {
     origins: ['https://accounts.example.com', 'https://app.example.com', 'https://example.org'],
   });
-  const { id } = await createAccount(far.app);
+  const { id } = await createUser(far.app);
   for (const origin of [
     ...['https://accounts.example.com', 'https://app.example.com', 'https://example.org'],
     `android:apk-key-hash:${'a'.repeat(43)}`,
@@ -259,7 +260,7 @@ t.test('the origins and the domain are configured', async (t) => {
 });
 
 t.test('a passkey that has become synchronized is accepted if the authenticator verified the user', async (t) => {
-  const { id } = await createAccount(app);
+  const { id } = await createUser(app);
   const passkey = await addPasskeyTo(service, id, { synchronizes: false });
   const now = { backupEligible: true, backedUp: true };
   await assertUnchanged(t, app, 'without verification', async () =>
@@ -288,7 +289,7 @@ t.test('a passkey that has become synchronized is accepted if the authenticator 
 });
 
 t.test('the user handle is compared as bytes', async (t) => {
-  const { id } = await createAccount(app);
+  const { id } = await createUser(app);
   const passkey = await addPasskeyTo(service, id);
   const handle = Buffer.from(id.replaceAll('-', ''), 'hex');
   for (const userHandle of [
@@ -304,7 +305,7 @@ t.test('the user handle is compared as bytes', async (t) => {
 });
 
 t.test('a client can ask whether a passkey exists', async (t) => {
-  const { id } = await createAccount(app);
+  const { id } = await createUser(app);
   const passkey = await addPasskeyTo(service, id);
   const known = async (credentialId: string) =>
     (await post('/auth/passkey/check', { id: credentialId })).json().data.known;

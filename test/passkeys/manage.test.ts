@@ -1,18 +1,18 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { identities, passkeys, settings } from '../../db/schema.js';
-import { createAccount, updateAccount } from '../helpers/accounts.js';
 import { recorded } from '../helpers/activity.js';
 import { codeOf, startTestApp } from '../helpers/app.js';
 import { createAuthenticator } from '../helpers/authenticator.js';
 import { minute } from '../helpers/clock.js';
 import { mailsTo } from '../helpers/mails.js';
 import { addPasskey, addPasskeyTo, assertion, creationOptions, signIn } from '../helpers/passkeys.js';
-import { createPolicy, createUser } from '../helpers/records.js';
+import { createPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { assertUnchanged, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged } from '../helpers/rights.js';
 import { makeStale, openSession } from '../helpers/sessions.js';
 import { rfcSecret } from '../helpers/totp.js';
+import { changeUser, createUser, createUserWithToken, type NewUser } from '../helpers/users.js';
 import { adminToken, asAdmin } from '../helpers/writing.js';
 
 const service = await startTestApp(t, {
@@ -37,8 +37,8 @@ const remove = (headers: Headers, id: string) =>
 const removeOf = (user: string, id: string, headers: Headers = asAdmin) =>
   request({ method: 'DELETE', url: `/users/${user}/passkeys/${id}`, headers });
 
-async function signedIn(columns: Parameters<typeof createAccount>[1] = {}) {
-  const user = await createAccount(app, columns);
+async function signedIn(columns: NewUser = {}) {
+  const user = await createUser(app, columns);
   return { ...user, headers: await openSession(app, user.id) };
 }
 
@@ -150,14 +150,14 @@ t.test('removing a passkey ends the other sessions and the passkey', async (t) =
 t.test('the only way to sign in cannot be removed', async (t) => {
   const link = (user: string, provider: string) =>
     app.db.insert(identities).values({ user, provider, identifier: user, createdAt: clock.now() });
-  const ways: [what: string, columns: Parameters<typeof createAccount>[1], provider?: string][] = [
+  const ways: [what: string, columns: NewUser, provider?: string][] = [
     ['no password', { password: null }],
     ['a password, but no address', { email: null as never }],
     ['a provider that is not configured', { password: null }, 'omega'],
   ];
   for (const [what, columns, provider] of ways) {
     const { id, headers } = await signedIn(columns);
-    if (columns && 'email' in columns) await updateAccount(app, id, { email: null });
+    if (columns && 'email' in columns) await changeUser(app, id, { email: null });
     if (provider) await link(id, provider);
     const passkey = await addPasskey(service, headers);
     await assertUnchanged(t, app, what, async () => {
@@ -172,7 +172,7 @@ t.test('the only way to sign in cannot be removed', async (t) => {
   const { id: only } = await addPasskey(service, linked.headers);
   t.equal((await remove(linked.headers, only)).statusCode, 204, 'with a provider');
   const passwordOff = await startTestApp(t, { AUTH_DISABLE_DEFAULT: 'true' });
-  const user = await createAccount(passwordOff.app);
+  const user = await createUser(passwordOff.app);
   const headers = await openSession(passwordOff.app, user.id);
   const { id } = await addPasskey(passwordOff, headers);
   const response = await passwordOff.request({ method: 'DELETE', url: `/users/me/passkeys/${id}`, headers });
@@ -229,7 +229,7 @@ t.test('removing the passkey of an administrator requires a fresh session', asyn
   const administration = await createPolicy(app, { adminAccess: true });
   const [ada, bob] = [
     await createUser(app, { policies: [administration] }),
-    await tokenHolder(app, { policies: [administration] }),
+    await createUserWithToken(app, { policies: [administration] }),
   ];
   const [first, second, own] = [
     await addPasskeyTo(service, ada.id),
@@ -250,7 +250,7 @@ t.test('removing the passkey of an administrator requires a fresh session', asyn
 });
 
 t.test('static tokens can manage no passkeys, and self_service switches this off', async (t) => {
-  const holder = await tokenHolder(app);
+  const holder = await createUserWithToken(app);
   const { id } = await addPasskeyTo(service, holder.id);
   const attempts = (headers: Headers) => [
     () => get('/users/me/passkeys', headers),
@@ -305,7 +305,7 @@ t.test('a user with two-factor authentication needs a passkey that verifies them
   const { id, headers, password } = await signedIn();
   const verified = await addPasskey(service, headers);
   const present = await addPasskey(service, headers, { verifies: false });
-  await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
+  await changeUser(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
   await makeStale(app, id);
   const prove = async (payload: object) => post('/auth/reauthenticate', payload, headers);
   t.strictSame((await post('/users/me/passkeys/options', {}, headers)).json().errors[0].extensions.methods, [

@@ -1,17 +1,16 @@
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { emailChanges, identities } from '../../db/schema.js';
-import { storedUser } from '../helpers/accounts.js';
 import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
 import { day, hour } from '../helpers/clock.js';
 import { mailsTo, tokenFor } from '../helpers/mails.js';
 import { addPasskey, signIn } from '../helpers/passkeys.js';
-import { createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { policyWith } from '../helpers/rights.js';
 import { logIn } from '../helpers/sessions.js';
 import { codeOfStep } from '../helpers/totp.js';
-import { newHolder, nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
+import { nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
+import { createSignedInUser, createUser, type NewUser, storedUser } from '../helpers/users.js';
 
 const providers = {
   AUTH_PROVIDERS: 'google,github',
@@ -32,7 +31,7 @@ const password = 'an entirely new password';
 let count = 0;
 
 /** An account that an attacker has taken over and prepared for later access. */
-async function takenOver(service: TestApp, values: Parameters<typeof createUser>[1] = {}) {
+async function takenOver(service: TestApp, values: NewUser = {}) {
   const { app, post, request } = service;
   const policy = await policyWith(app, [
     { collection: 'users', action: 'update', fields: ['token'], permissions: { id: { _eq: '$CURRENT_USER' } } },
@@ -97,7 +96,7 @@ t.test('a password reset voids recovery codes that an attacker has created, and 
   const { clock } = service;
   const own = await ownSecretPolicy(service.app);
   const withCodes = async () => {
-    const owner = await newHolder(service, { policies: [own] });
+    const owner = await createSignedInUser(service, { tfa: true, policies: [own] });
     const created = await owner.renewCodes({ password: owner.password });
     t.equal(created.statusCode, 200);
     const [code = ''] = created.json().data as string[];

@@ -5,10 +5,11 @@ import { startTestApp } from '../helpers/app.js';
 import { day, hour } from '../helpers/clock.js';
 import { refusesBadTokens } from '../helpers/link-tokens.js';
 import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
-import { changeUser, createRole, createUser } from '../helpers/records.js';
+import { createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { assertUnchanged } from '../helpers/rights.js';
 import { logIn, modes, readMe } from '../helpers/sessions.js';
+import { changeUser, createUser } from '../helpers/users.js';
 
 const allowed = 'https://app.example.com/reset?from=mail#form';
 const service = await startTestApp(t, { PASSWORD_RESET_URL_ALLOW_LIST: allowed });

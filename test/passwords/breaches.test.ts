@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { startTestApp } from '../helpers/app.js';
 import { createPolicy } from '../helpers/records.js';
-import { tokenHolder } from '../helpers/rights.js';
 import { atEndOf } from '../helpers/teardown.js';
+import { createUserWithToken } from '../helpers/users.js';
 
 const breached = 'vRk3#tZ9 was good once';
 /** A password whose hash is listed with a count of 0, as padding entries are. */
@@ -36,7 +36,7 @@ atEndOf(t, async () => {
 const origin = `http://127.0.0.1:${(mirror.address() as AddressInfo).port}`;
 
 const { app, post } = await startTestApp(t, { PASSWORD_BREACH_CHECK: `${origin}/range` });
-const { headers } = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+const { headers } = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
 let count = 0;
 const create = (password: string) => post('/users', { email: `breach-${++count}@example.com`, password }, headers);
 

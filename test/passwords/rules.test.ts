@@ -6,13 +6,13 @@ import t from 'tap';
 import { settings, users } from '../../db/schema.js';
 import { startTestApp, type TestApp } from '../helpers/app.js';
 import { mailsTo, tokenFor } from '../helpers/mails.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
-import { tokenHolder } from '../helpers/rights.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 
 /** A function for each route that sets a password. It returns the result for a given password. */
 async function routesOf(service: TestApp) {
   const { app, post, request } = service;
-  const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   const role = await createRole(app);
   await app.db.update(settings).set({ publicRegistration: true });
   let count = 0;
@@ -106,7 +106,7 @@ t.test('the password policy from the settings applies to every route', async (t)
 
 t.test('passwords are stored unmodified, except for their Unicode normalization (CVE-2025-25298)', async (t) => {
   const { app, post, get, request } = service;
-  const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   const role = await createRole(app);
   const pairs = [
     [`${phrase.repeat(7)}1`, `${phrase.repeat(7)}2`],
@@ -130,7 +130,10 @@ t.test('passwords are stored unmodified, except for their Unicode normalization 
         return request({ method: 'PATCH', url: '/users', headers, payload: { keys: [id], data: { password } } });
       },
       'update me': async (email) => {
-        const own = await tokenHolder(app, { email, policies: [await createPolicy(app, { adminAccess: true })] });
+        const own = await createUserWithToken(app, {
+          email,
+          policies: [await createPolicy(app, { adminAccess: true })],
+        });
         return request({ method: 'PATCH', url: '/users/me', headers: own.headers, payload: { password } });
       },
       'accept an invitation': async (email) => {
@@ -159,7 +162,7 @@ t.test('passwords are stored unmodified, except for their Unicode normalization 
 
 t.test('a password that consists of the user’s own words is rejected on every route', async (t) => {
   const { app, post, request } = service;
-  const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   const { headers } = admin;
   const role = await createRole(app);
   const patch = (url: string, payload: object, as = headers) => request({ method: 'PATCH', url, payload, headers: as });
@@ -180,7 +183,10 @@ t.test('a password that consists of the user’s own words is rejected on every 
       patch('/users', { keys: [(await createUser(app)).id, (await existing()).id], data: { password } }),
     'update many with separate values': async (password) => patch('/users', [{ id: (await existing()).id, password }]),
     'update me': async (password) => {
-      const own = await tokenHolder(app, { ...words(), policies: [await createPolicy(app, { adminAccess: true })] });
+      const own = await createUserWithToken(app, {
+        ...words(),
+        policies: [await createPolicy(app, { adminAccess: true })],
+      });
       return patch('/users/me', { password }, own.headers);
     },
     'accept an invitation': async (password) => {

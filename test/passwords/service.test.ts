@@ -5,10 +5,11 @@ import t from 'tap';
 import { sessions } from '../../db/schema.js';
 import { createPasswords, type PasswordOptions } from '../../plugins/passwords/hashing/service.js';
 import { userStatuses } from '../../schemas/users.js';
-import { accountPassword, createAccount, storedUser, updateAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
+import { userPassword } from '../helpers/credentials.js';
 import { refused } from '../helpers/refusals.js';
 import { countStatements } from '../helpers/statements.js';
+import { changeUser, createUser, storedUser } from '../helpers/users.js';
 
 const cheap: PasswordOptions = {
   ...{ memory: 8192, time: 1, parallelism: 1, concurrency: 2, queue: 100 },
@@ -278,7 +279,7 @@ t.test('a login handles stored hashes of all kinds', async (t) => {
     };
     for (const [what, options] of Object.entries(others)) {
       const stored = await hash('old but right', options);
-      const { id, email } = await createAccount(app, { password: stored });
+      const { id, email } = await createUser(app, { password: stored });
       refused(t, await post('/auth/login', { email, password: 'wrong' }), 'INVALID_CREDENTIALS', what);
       t.equal(await passwordOf(id), stored, `${what}: kept after a wrong password`);
 
@@ -298,14 +299,14 @@ t.test('a login handles stored hashes of all kinds', async (t) => {
 
   t.test('an outdated hash is kept if the login fails', async (t) => {
     const stored = await hash('right', { memoryCost: 8192, timeCost: 1, parallelism: 1 });
-    const { id, email } = await createAccount(app, { password: stored, tfaSecret: 'sealed' });
+    const { id, email } = await createUser(app, { password: stored, tfaSecret: 'sealed' });
     refused(t, await post('/auth/login', { email, password: 'right' }), 'INVALID_OTP', 'no code');
     t.equal(await passwordOf(id), stored);
   });
 
   t.test('simultaneous logins with an outdated hash all succeed', async (t) => {
     const stored = await hash('right', { memoryCost: 8192, timeCost: 1, parallelism: 1 });
-    const { id, email } = await createAccount(app, { password: stored });
+    const { id, email } = await createUser(app, { password: stored });
     const responses = await Promise.all(
       Array.from({ length: 8 }, () => post('/auth/login', { email, password: 'right' })),
     );
@@ -318,9 +319,9 @@ t.test('a login handles stored hashes of all kinds', async (t) => {
   });
 
   t.test('a login with an unreadable stored hash is rejected', async (t) => {
-    const { id, email, password } = await createAccount(app);
+    const { id, email, password } = await createUser(app);
     for (const stored of ['', ' ', password, '$argon2id$', '$argon2id$v=19$m=8192,t=2,p=1$c2FsdA', '$2b$10$x']) {
-      await updateAccount(app, id, { password: stored });
+      await changeUser(app, id, { password: stored });
       refused(t, await post('/auth/login', { email, password }), 'INVALID_CREDENTIALS', JSON.stringify(stored));
     }
   });
@@ -332,7 +333,7 @@ t.test('a burst of logins does not block other requests', async (t) => {
     PASSWORD_HASH_CONCURRENCY: '1',
     PASSWORD_HASH_QUEUE: '3',
   });
-  const account = await createAccount(app);
+  const account = await createUser(app);
   const before = await app.db.$count(sessions);
   const burst = Array.from({ length: 30 }, (_, index) =>
     post('/auth/login', index % 2 === 0 ? account : { email: 'nobody@example.com', password: 'x' }),
@@ -361,7 +362,7 @@ t.test('a login that is rejected because the queue is full does not query the da
     PASSWORD_HASH_CONCURRENCY: '1',
     PASSWORD_HASH_QUEUE: '2',
   });
-  const account = await createAccount(app);
+  const account = await createUser(app);
   const taken = ['one', 'two', 'three'].map((password) => app.passwords.hash(password));
   const count = countStatements(app);
   refused(t, await post('/auth/login', account), 'SERVICE_UNAVAILABLE', 'rejected');
@@ -373,13 +374,13 @@ t.test('every rejected login verifies exactly one password, whether the user exi
   const { app, post } = await startTestApp(t);
   const inactive = userStatuses.filter((status) => status !== 'active');
   const cases = [
-    { what: 'unknown', email: 'nobody@example.com', password: accountPassword, isNobody: true },
-    { what: 'without a password', ...(await createAccount(app, { password: null })), isNobody: true },
-    { what: 'of another provider', ...(await createAccount(app, { provider: 'github' })), isNobody: true },
+    { what: 'unknown', email: 'nobody@example.com', password: userPassword, isNobody: true },
+    { what: 'without a password', ...(await createUser(app, { password: null })), isNobody: true },
+    { what: 'of another provider', ...(await createUser(app, { provider: 'github' })), isNobody: true },
     ...(await Promise.all(
-      inactive.map(async (status) => ({ what: status, ...(await createAccount(app, { status })), isNobody: true })),
+      inactive.map(async (status) => ({ what: status, ...(await createUser(app, { status })), isNobody: true })),
     )),
-    { what: 'wrong password', ...(await createAccount(app)), password: 'wrong', isNobody: false },
+    { what: 'wrong password', ...(await createUser(app)), password: 'wrong', isNobody: false },
   ];
   const { verify } = app.passwords;
   for (const { what, email, password, isNobody } of cases) {

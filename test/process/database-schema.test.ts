@@ -6,11 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { runCommand } from '../helpers/command.js';
+import { administrator } from '../helpers/credentials.js';
 import { createTestDatabase } from '../helpers/databases.js';
 import { databaseUrl } from '../helpers/outage.js';
 import { startPgBouncer, withoutPgBouncer } from '../helpers/pgbouncer.js';
 import {
-  administrator,
   createHome,
   engine,
   type Home,

@@ -2,8 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { administrator } from '../helpers/credentials.js';
 import { startPgBouncer, withoutPgBouncer } from '../helpers/pgbouncer.js';
-import { administrator, createHome, engine, type Home, logIn, type Service, startService } from '../helpers/service.js';
+import { createHome, engine, type Home, logIn, type Service, startService } from '../helpers/service.js';
 import { askStored } from '../helpers/stored.js';
 import { cheapHashing } from '../helpers/variables.js';
 

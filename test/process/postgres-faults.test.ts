@@ -7,10 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { bearer } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import { metricsOf } from '../helpers/metrics.js';
 import { password, variables } from '../helpers/outage.js';
 import { ownerByName, startCluster, withoutPrograms } from '../helpers/postgres-cluster.js';
-import { administrator, createHome, engine, logIn, logLines, type Service, startService } from '../helpers/service.js';
+import { createHome, engine, logIn, logLines, type Service, startService } from '../helpers/service.js';
 
 const skip = engine === 'embedded' ? 'PostgreSQL only' : withoutPrograms;
 const METRICS_TOKEN = 'the-token-that-prometheus-has';

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t from 'tap';
 import { bearer } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import { metricsOf } from '../helpers/metrics.js';
 import { databaseUrl, password, recovers, startBehindProxy, variables } from '../helpers/outage.js';
 import { startCluster, withoutPrograms } from '../helpers/postgres-cluster.js';
-import { administrator, createHome, engine, logIn, startService } from '../helpers/service.js';
+import { createHome, engine, logIn, startService } from '../helpers/service.js';
 import { slowness } from '../helpers/slowness.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';

@@ -4,9 +4,10 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { administrator } from '../helpers/credentials.js';
 import { startGuideProxy } from '../helpers/guide-proxy.js';
 import { send } from '../helpers/send.js';
-import { administrator, createHome, engine, freePort, startService } from '../helpers/service.js';
+import { createHome, engine, freePort, startService } from '../helpers/service.js';
 import { testCertificate } from '../helpers/tls-front.js';
 import { cheapHashing } from '../helpers/variables.js';
 

@@ -4,7 +4,8 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { administrator, variables } from '../helpers/people.js';
+import { administrator } from '../helpers/credentials.js';
+import { variables } from '../helpers/people.js';
 import { memoryOf } from '../helpers/proc.js';
 import { createHome, startQuietService } from '../helpers/service.js';
 import { slowness } from '../helpers/slowness.js';

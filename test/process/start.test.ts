@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { bearer } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import {
-  administrator,
   createHome,
   engine,
   environment,

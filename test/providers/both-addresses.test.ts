@@ -1,5 +1,4 @@
 import t from 'tap';
-import { createTfaAccount, updateAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { providerVariables } from '../helpers/openid-provider.js';
@@ -7,6 +6,7 @@ import { userBehind } from '../helpers/provider-records.js';
 import { refused } from '../helpers/refusals.js';
 import { refusedLogin, sentBack } from '../helpers/refused-logins.js';
 import { rfcSecret } from '../helpers/totp.js';
+import { changeUser, createUser } from '../helpers/users.js';
 import {
   begin,
   completeLogin,
@@ -40,7 +40,7 @@ let people = 0;
 
 async function turnOnTfa(identifier: string, provider = 'plain') {
   const id = (await userBehind(app, provider, identifier))?.user.id ?? '';
-  await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
+  await changeUser(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
 }
 
 function newPerson() {
@@ -75,7 +75,7 @@ for (const family of ['login', 'oauth'] as const) {
       sentBack(t, await login('wrong-secret', { redirect: '/a' }), '/a', 'INVALID_PROVIDER_CONFIG', 'a wrong secret');
 
       const { email } = newPerson();
-      await createTfaAccount(app, { email });
+      await createUser(app, { tfa: true, email });
       const taken = await login('plain', { family: 'oauth' });
       refusedLogin(t, taken, 'INVALID_PROVIDER', 'an address that is already in use');
 

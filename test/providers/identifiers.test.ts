@@ -5,12 +5,12 @@ import t from 'tap';
 import { findIdentityHolder } from '../../db/queries/providers/identities.js';
 import { identities } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { createAccount } from '../helpers/accounts.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { identitiesOf, userBehind } from '../helpers/provider-records.js';
 import { refused } from '../helpers/refusals.js';
 import { refusedLogin } from '../helpers/refused-logins.js';
 import { hearStatements } from '../helpers/statements.js';
+import { createUser } from '../helpers/users.js';
 import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 import { asAdmin, patch, startWithAdmin } from '../helpers/writing.js';
 
@@ -94,7 +94,7 @@ t.test('with IDENTIFIER_IGNORE_CASE, the letter case of identifiers does not mat
 });
 
 t.test('a linked identifier is found in any letter case if the provider ignores the case', async (t) => {
-  const owner = await createAccount(app);
+  const owner = await createUser(app);
   const at = { provider: 'folded', isPrimary: false, createdAt: new Date() };
   await app.db.insert(identities).values({ ...at, user: owner.id, identifier: 'Stored' });
   t.equal(await userAfter('folded', 'sTORED'), owner.id);

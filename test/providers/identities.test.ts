@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { users } from '../../db/schema.js';
-import { type Account, createAccount, storedUser, updateAccount } from '../helpers/accounts.js';
-import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { bearer, startTestApp } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { providerVariables } from '../helpers/openid-provider.js';
 import { digestOfAccounts, identitiesOf, sessionsOf, userBehind } from '../helpers/provider-records.js';
 import { refused } from '../helpers/refusals.js';
 import { refusedLogin, sentBack } from '../helpers/refused-logins.js';
+import { changeUser, createUser, storedUser, type TestUser } from '../helpers/users.js';
 import {
   begin,
   completeLogin,
@@ -53,7 +54,7 @@ const login = (key: Key, start: Start = { family: 'oauth' }, visitor = newVisito
 
 const link = (key: Key, visitor: Visitor, start: Start = {}) => login(key, { link: true, ...start }, visitor);
 
-async function signIn(visitor: Visitor, account: Account): Promise<void> {
+async function signIn(visitor: Visitor, account: TestUser): Promise<void> {
   const { email, password } = account;
   const payload = { email, password, mode: 'session' };
   const response = await visitor.send({ method: 'POST', url: '/auth/login', payload });
@@ -62,7 +63,7 @@ async function signIn(visitor: Visitor, account: Account): Promise<void> {
 
 /** A user with a password, signed in with a browser. */
 async function signedIn() {
-  const account = await createAccount(app);
+  const account = await createUser(app);
   const visitor = newVisitor();
   await signIn(visitor, account);
   return { account, visitor };
@@ -177,7 +178,7 @@ t.test('a user who signed up through one provider can link another', async (t) =
 });
 
 t.test('linking ignores the email address of the account at the provider', async (t) => {
-  const other = await createAccount(app);
+  const other = await createUser(app);
   const { visitor, account } = await signedIn();
   const { id } = newPerson({ email: other.email });
   t.equal((await link('alpha', visitor)).statusCode, 302);
@@ -312,7 +313,7 @@ t.test('an account that is linked to another user cannot be linked', async (t) =
 
 t.test('linking fails if the browser signs in as another user before the callback', async (t) => {
   const { visitor, account } = await signedIn();
-  const other = await createAccount(app);
+  const other = await createUser(app);
   newPerson();
   const callback = await followRedirect(await begin(visitor, 'alpha', { link: true }));
   await signIn(visitor, other);
@@ -326,7 +327,7 @@ t.test('linking fails if the user is suspended or signs out before the callback'
     const { visitor, account } = await signedIn();
     newPerson();
     const callback = await followRedirect(await begin(visitor, 'alpha', { link: true }));
-    if (what === 'suspended') await updateAccount(app, account.id, { status: 'suspended' });
+    if (what === 'suspended') await changeUser(app, account.id, { status: 'suspended' });
     else await visitor.send({ method: 'POST', url: '/auth/logout', payload: { mode: 'session' } });
     const count = await app.db.$count(users);
     refusedLogin(t, await visitor.visit(callback), 'INVALID_CREDENTIALS', what);
@@ -406,10 +407,10 @@ t.test('the only way to sign in cannot be unlinked', async (t) => {
 
   t.test('a password without an email address is not a way to sign in', async (t) => {
     const both = await signedInByProvider();
-    const password = (await createAccount(app)).password;
-    await updateAccount(app, both.user.id, { email: null, password: await app.passwords.hash(password) });
+    const password = (await createUser(app)).password;
+    await changeUser(app, both.user.id, { email: null, password: await app.passwords.hash(password) });
     refused(t, await unlink(both.visitor, both.identity.id), 'UNPROCESSABLE_CONTENT', 'the password cannot be used');
-    await updateAccount(app, both.user.id, { email: both.email });
+    await changeUser(app, both.user.id, { email: both.email });
     t.equal((await unlink(both.visitor, both.identity.id)).statusCode, 204);
   });
 
@@ -426,7 +427,7 @@ t.test('the only way to sign in cannot be unlinked', async (t) => {
 
 t.test('deleting a user deletes their identities, which other users can then link', async (t) => {
   const { user, id } = await signedInByProvider();
-  const { data } = (await post('/auth/login', admin)).json();
+  const { data } = (await post('/auth/login', administrator)).json();
   const headers = bearer(data.access_token);
   t.equal((await request({ method: 'DELETE', url: `/users/${user.id}`, headers })).statusCode, 204);
   t.equal(await userBehind(app, 'alpha', id), undefined);

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { identities, roles, settings } from '../../db/schema.js';
-import { storedUser, updateAccount } from '../helpers/accounts.js';
 import { recorded } from '../helpers/activity.js';
 import { codeOf } from '../helpers/app.js';
 import { createAuthenticator } from '../helpers/authenticator.js';
@@ -14,7 +13,7 @@ import { createPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { everyPermission, policyWith } from '../helpers/rights.js';
 import { makeStale } from '../helpers/sessions.js';
-import { newPerson, type Person } from '../helpers/two-factor.js';
+import { changeUser, createSignedInUser, type SignedInUser, storedUser } from '../helpers/users.js';
 import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 import { asAdmin, patch, refusedUnchanged, startWithAdmin } from '../helpers/writing.js';
 
@@ -50,10 +49,10 @@ const link = async (user: string, provider: string, identifier: string, isPrimar
 /** A user of a provider, with a password, a passkey, and accounts at both providers, as from a time before the role was mapped. */
 async function userOf(provider: 'mapped' | 'plain' | 'default', policy = everything) {
   const identifier = randomUUID();
-  const person = await newPerson(service, { policies: [policy] });
+  const person = await createSignedInUser(service, { policies: [policy] });
   const passkey = await addPasskeyTo(service, person.id);
   const own = provider === 'default' ? null : provider;
-  if (own) await updateAccount(app, person.id, { provider: own, externalIdentifier: identifier });
+  if (own) await changeUser(app, person.id, { provider: own, externalIdentifier: identifier });
   const primary = own ? await link(person.id, own, identifier, true) : '';
   const others = {
     mapped: await link(person.id, 'mapped', `${identifier} too`, false),
@@ -122,9 +121,9 @@ t.test('a managed user cannot change how they sign in', async (t) => {
     await makeStale(app, managed.id);
     await check('stale');
   }
-  const late = await newPerson(service, { policies: [everything] });
+  const late = await createSignedInUser(service, { policies: [everything] });
   const credential = createAuthenticator().create(await creationOptions(service, late.headers));
-  await updateAccount(app, late.id, { provider: 'mapped', externalIdentifier: randomUUID() });
+  await changeUser(app, late.id, { provider: 'mapped', externalIdentifier: randomUUID() });
   const add = () => post('/users/me/passkeys', { credential }, late.headers);
   await refusedUnchanged(t, service, add, ['FORBIDDEN'], 'a passkey whose options are older');
 });
@@ -164,10 +163,10 @@ t.test('what the provider takes away is gone: nothing else signs a managed user 
     'no email',
   );
 
-  const former = await newPerson(service);
+  const former = await createSignedInUser(service);
   await browser.send({ method: 'POST', url: '/auth/email/request', payload: { email: former.email } });
   const token = await tokenFor(app, former.email);
-  await updateAccount(app, former.id, { provider: 'mapped', externalIdentifier: randomUUID() });
+  await changeUser(app, former.id, { provider: 'mapped', externalIdentifier: randomUUID() });
   refused(t, await post('/auth/email', { token }), 'INVALID_CREDENTIALS', 'a link that was sent before');
 });
 
@@ -224,7 +223,7 @@ t.test('users who only link an account at a provider that maps roles are not man
 });
 
 t.test('users of a provider who set a password can sign in with it, and still through the provider', async (t) => {
-  const ways: Record<string, (person: Person, password: string) => Promise<LightMyRequestResponse>> = {
+  const ways: Record<string, (person: SignedInUser, password: string) => Promise<LightMyRequestResponse>> = {
     'POST /users/me/password': ({ headers }, password) => post('/users/me/password', { password }, headers),
     'PATCH /users/me': ({ headers }, password) => patch(service, '/users/me', { password }, headers),
     'PATCH /users/{id}': ({ id, headers }, password) => patch(service, `/users/${id}`, { password }, headers),
@@ -233,7 +232,7 @@ t.test('users of a provider who set a password can sign in with it, and still th
   for (const [way, set] of Object.entries(ways)) {
     const identifier = randomUUID();
     const columns = { provider: 'plain', externalIdentifier: identifier, authData: { x: 1 }, password: null };
-    const person = await newPerson(service, { policies: [everything], ...columns });
+    const person = await createSignedInUser(service, { policies: [everything], ...columns });
     await link(person.id, 'plain', identifier, true);
     const { id, email, headers } = person;
     const password = newPassword();
@@ -267,9 +266,9 @@ t.test('users of a provider who set a password can sign in with it, and still th
     refused(t, await logIn(renewed), 'INVALID_CREDENTIALS', 'moved back');
     t.equal((await login('plain', identifier)).statusCode, 200);
   }
-  const person = await newPerson(service, { policies: [everything] });
+  const person = await createSignedInUser(service, { policies: [everything] });
   const identity = await link(person.id, 'plain', randomUUID(), true);
-  await updateAccount(app, person.id, { provider: 'plain', externalIdentifier: randomUUID() });
+  await changeUser(app, person.id, { provider: 'plain', externalIdentifier: randomUUID() });
   t.equal((await post('/users/me/password', { password: newPassword() }, person.headers)).statusCode, 204);
   const url = `/users/me/identities/${identity}`;
   t.equal((await request({ method: 'DELETE', url, headers: person.headers })).statusCode, 204, 'and can unlink it');

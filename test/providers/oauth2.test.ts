@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap';
 import { users } from '../../db/schema.js';
-import { createAccount } from '../helpers/accounts.js';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { digestOfAccounts, sessionsOf, userBehind } from '../helpers/provider-records.js';
 import { type LoginFault, refusedLogin, sentBack, signInCookies } from '../helpers/refused-logins.js';
 import { modes, refreshCookie, sessionCookie } from '../helpers/sessions.js';
+import { createUser } from '../helpers/users.js';
 import { begin, completeLogin, createVisitor, followRedirect, type Start, startPath } from '../helpers/visitor.js';
 import { failures, json, jsonText, redirectTo } from '../helpers/web-server.js';
 
@@ -59,7 +59,7 @@ async function refusedAndNothingStored(
 }
 
 t.test('the identity comes from the provider, never from browser parameters (CVE-2026-44166)', async (t) => {
-  const victim = await createAccount(app);
+  const victim = await createUser(app);
   const claims = { email: victim.email, id: 'somebody-else', external_identifier: 'x', role: 'x', status: 'active' };
   const more = new URLSearchParams({ ...claims, createData: JSON.stringify(claims) }).toString();
   const person = newPerson();
@@ -157,7 +157,7 @@ t.test('without public registration, an unknown account cannot sign in', async (
 });
 
 t.test('an account is never linked by its address (CVE-2024-38351, GHSA-g38m-r43w-p2q7, CVE-2026-55075)', async (t) => {
-  const { email } = await createAccount(app);
+  const { email } = await createUser(app);
   for (const spelling of [email, email.toUpperCase()]) {
     newPerson({ email: spelling });
     await refusedAndNothingStored(t, 'in-json', 'INVALID_PROVIDER', spelling);

@@ -6,17 +6,17 @@ import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
 import { roles, users } from '../../db/schema.js';
 import { userStatuses } from '../../schemas/users.js';
-import { createAccount, storedUser, updateAccount } from '../helpers/accounts.js';
-import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { bearer, startTestApp } from '../helpers/app.js';
 import { minute, second } from '../helpers/clock.js';
 import { setCookies } from '../helpers/cookies.js';
+import { administrator } from '../helpers/credentials.js';
 import { type Claims, logInAt, startOpenIdProvider } from '../helpers/openid-provider.js';
 import { digestOfAccounts, identitiesOf, sessionsOf, userBehind } from '../helpers/provider-records.js';
-import { lastAccessOf } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { refusedLogin, sentBack, signInCookies } from '../helpers/refused-logins.js';
 import { claimsOf, logIn, modes, refreshCookie, sessionCookie } from '../helpers/sessions.js';
 import { codeOfStep, rfcSecret, stepOf } from '../helpers/totp.js';
+import { changeUser, createUser, lastAccessOf, storedUser } from '../helpers/users.js';
 import { begin, completeLogin, createVisitor, type Start, startPath, type Visitor } from '../helpers/visitor.js';
 
 const publicUrl = 'http://gatehouse.example.com';
@@ -367,7 +367,7 @@ t.test('ROLE_MAPPING assigns roles by group', async (t) => {
     t.equal(await roleAfter(groups), roleIds.viewer, `${JSON.stringify(groups)} is not a group in the mapping`);
   }
   const { id } = await userOf('mapped', name);
-  await updateAccount(app, id, { role: roleIds.other });
+  await changeUser(app, id, { role: roleIds.other });
   t.equal(await roleAfter(['nobody']), roleIds.other, 'a manually assigned role stays');
   t.equal(await roleAfter(['editors']), roleIds.editor);
 
@@ -395,7 +395,7 @@ t.test('SYNC_USER_INFO updates the names and the address at each login', async (
   });
   const moved = `moved-${email}`;
   t.match(await after({ email: moved }), { email: moved });
-  const taken = await createAccount(app);
+  const taken = await createUser(app);
   t.match(await after({ email: taken.email.toUpperCase(), given_name: 'Byron' }), { email: moved, firstName: 'Byron' });
   t.equal((await storedUser(app, taken.id)).provider, 'default', 'the owner of the address is not affected');
   t.match(await after({ email: undefined }), { email: moved }, 'a missing claim changes nothing');
@@ -439,8 +439,8 @@ t.test('an address is stored as verified if the provider marks it as verified', 
 });
 
 t.test('an account is never linked by its email address', async (t) => {
-  const victim = await createAccount(app, { email: 'Victim@Example.com' });
-  for (const email of ['Victim@Example.com', 'victim@example.com', 'VICTIM@EXAMPLE.COM', admin.email]) {
+  const victim = await createUser(app, { email: 'Victim@Example.com' });
+  for (const email of ['Victim@Example.com', 'victim@example.com', 'VICTIM@EXAMPLE.COM', administrator.email]) {
     for (const key of ['in-json', 'synced', 'verified'] as const) {
       await t.test(`${key} ${email}`, (t) =>
         refusedAndNothingStored(t, key, newPerson({ email, email_verified: true }).name, 'INVALID_PROVIDER'),
@@ -466,15 +466,15 @@ t.test('users who are not active cannot sign in (CVE-2025-53942)', async (t) => 
   await succeeds(t, 'in-json', name, 'active');
   const { id } = await userOf('in-json', name);
   for (const status of userStatuses.filter((status) => status !== 'active')) {
-    await updateAccount(app, id, { status });
+    await changeUser(app, id, { status });
     await t.test(status, (t) => refusedAndNothingStored(t, 'in-json', name, 'INVALID_CREDENTIALS'));
   }
   sentBack(t, await login('in-json', name, { redirect: '/x' }), '/x', 'INVALID_CREDENTIALS', 'in the redirect');
 
-  await updateAccount(app, id, { status: 'active' });
+  await changeUser(app, id, { status: 'active' });
   const visitor = newVisitor();
   const callback = await logInAt(provider, await begin(visitor, 'in-json', { family: 'oauth' }), visitor.jar, name);
-  await updateAccount(app, id, { status: 'suspended' });
+  await changeUser(app, id, { status: 'suspended' });
   refusedLogin(t, await visitor.visit(callback), 'INVALID_CREDENTIALS', 'suspended before the callback');
 });
 
@@ -494,7 +494,7 @@ t.test('a login through a provider requires the second factor (CVE-2025-64103, C
     const { name } = newPerson();
     await succeeds(t, 'in-session', name, 'before two-factor authentication');
     const { id } = await userOf('in-session', name);
-    await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
+    await changeUser(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
     const visitor = newVisitor();
     const response = await login('in-session', name, start, visitor);
     const complete = (payload: object, key: Key = 'in-session', headers: Record<string, string> = {}) =>
@@ -565,7 +565,7 @@ t.test('a login through a provider requires the second factor (CVE-2025-64103, C
 
   t.test('a user who is suspended in the meantime cannot complete the login', async (t) => {
     const { id, complete } = await askedForCode();
-    await updateAccount(app, id, { status: 'suspended' });
+    await changeUser(app, id, { status: 'suspended' });
     refused(t, await complete({ otp: code() }), 'INVALID_CREDENTIALS', 'suspended');
   });
 

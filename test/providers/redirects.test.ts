@@ -3,8 +3,9 @@
 
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
-import { admin, startTestApp } from '../helpers/app.js';
+import { startTestApp } from '../helpers/app.js';
 import { setCookies } from '../helpers/cookies.js';
+import { administrator } from '../helpers/credentials.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { digestOfAccounts } from '../helpers/provider-records.js';
 import { allowList, publicUrl, type RedirectCase, redirectCorpus } from '../helpers/redirect-corpus.js';
@@ -182,7 +183,7 @@ t.test('with an https PUBLIC_URL, the cookies of a login have the Secure attribu
 
 t.test('redirect URLs are checked in the same way for signed-in users', async (t) => {
   const visitor = newVisitor();
-  const payload = { ...admin, mode: 'session' };
+  const payload = { ...administrator, mode: 'session' };
   t.equal((await visitor.send({ method: 'POST', url: '/auth/login', payload })).statusCode, 200);
   for (const redirect of ['//evil.example', '/\\evil.example', 'javascript:alert(1)', 'https://evil.example/']) {
     refused(t, await visitor.visit(startPath('listed', { redirect })), 'INVALID_PAYLOAD', redirect);

@@ -1,7 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
 import { roles } from '../../db/schema.js';
-import { updateAccount } from '../helpers/accounts.js';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
 import { startHostileIssuers } from '../helpers/hostile-provider.js';
@@ -10,7 +9,8 @@ import { createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { refusedLogin, signInCookies } from '../helpers/refused-logins.js';
 import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { codesLeft, nextStep, ownSecretPolicy, wrongCode } from '../helpers/two-factor.js';
+import { nextStep, ownSecretPolicy, wrongCode } from '../helpers/two-factor.js';
+import { changeUser, codesLeft } from '../helpers/users.js';
 import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 
 const publicUrl = 'http://gatehouse.example.com';
@@ -35,7 +35,7 @@ async function waiting() {
   const first = await login();
   const headers = bearer(first.json().data.access_token);
   const { id } = (await userBehind(app, 'issuer', sub))?.user ?? { id: '' };
-  await updateAccount(app, id, {
+  await changeUser(app, id, {
     role: await createRole(app, { policies: [policy] }),
     tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id),
   });
@@ -122,7 +122,7 @@ t.test('the profile is updated only after the second factor is verified', async 
   };
   const first = (await login({})).response.json().data;
   const { id } = (await userBehind(app, 'synced', sub))?.user ?? { id: '' };
-  await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
+  await changeUser(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
   const before = await digestOfAccounts(app);
   const told = { email: `moved-${sub}@example.com`, given_name: 'Mallory', nickname: 'M' };
   const { visitor, response } = await login(told);
@@ -153,7 +153,7 @@ t.test('a login through /auth/oauth ends with tokens in JSON, whatever the mode 
     completeLogin(visitor, 'synced', { family: form }, followRedirect);
   await start('oauth', createVisitor(testApp, publicUrl));
   const { id } = (await userBehind(app, 'synced', sub))?.user ?? { id: '' };
-  await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
+  await changeUser(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
   for (const [form, names] of [
     ['oauth', ['access_token', 'expires', 'refresh_token']],
     ['login', ['expires']],
@@ -178,7 +178,7 @@ t.test('roles from groups are assigned when the login is completed', async (t) =
   clock.advance(Date.now() - clock.now().getTime());
   t.equal((await login([])).statusCode, 200);
   const { id } = (await userBehind(app, 'mapped', sub))?.user ?? { id: '' };
-  await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
+  await changeUser(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
   const visitor = createVisitor(testApp, publicUrl);
   refusedLogin(t, await login(['strangers', 'ghosts'], visitor), 'INVALID_OTP', 'asked for a code');
   const complete = () =>

@@ -3,16 +3,17 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { policies, rolePolicies, roles, users } from '../../db/schema.js';
-import { updateAccount } from '../helpers/accounts.js';
-import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { bearer, startTestApp } from '../helpers/app.js';
 import { collectLog } from '../helpers/collect-log.js';
 import { setCookies } from '../helpers/cookies.js';
+import { administrator } from '../helpers/credentials.js';
 import { startHostileIssuers } from '../helpers/hostile-provider.js';
 import { digestOfAccounts, userBehind } from '../helpers/provider-records.js';
 import { refused } from '../helpers/refusals.js';
 import { sentBack } from '../helpers/refused-logins.js';
 import { sessionCookie } from '../helpers/sessions.js';
 import { codeOfStep, rfcSecret, stepOf } from '../helpers/totp.js';
+import { changeUser } from '../helpers/users.js';
 import { begin, completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 
 const { issuer } = await startHostileIssuers(t, ['issuer']);
@@ -56,8 +57,8 @@ t.test('ROLE_MAPPING does not remove the role of the last administrator', async 
   t.equal(await roleNow(), member, 'one of two administrators can lose the role');
 
   await login(['chiefs']);
-  const [first] = await app.db.select().from(users).where(eq(users.email, admin.email));
-  await updateAccount(app, first?.id ?? '', { status: 'suspended' });
+  const [first] = await app.db.select().from(users).where(eq(users.email, administrator.email));
+  await changeUser(app, first?.id ?? '', { status: 'suspended' });
   for (const groups of [['staff'], [], ['strangers']]) {
     const headers = await login(groups);
     t.equal(await roleNow(), admins, `the last administrator keeps it, with the groups ${JSON.stringify(groups)}`);
@@ -88,7 +89,7 @@ t.test('no login works while everyone who registers through the provider would b
   const { sub } = issuer.useNewUser();
   t.equal((await login()).statusCode, 200, 'an ordinary role');
   const { id = '' } = (await userBehind(app, 'open', sub))?.user ?? {};
-  await updateAccount(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
+  await changeUser(app, id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, id) });
   const pending = createVisitor(testApp, publicUrl);
   refused(t, await login(pending), 'INVALID_OTP', 'waits for the code');
 
@@ -125,7 +126,7 @@ t.test('with AUTH_DISABLE_DEFAULT, users can sign in only through providers', as
   t.equal(response.statusCode, 200, response.body);
   const { refresh_token } = response.json().data;
   t.equal((await post('/auth/refresh', { refresh_token })).statusCode, 200);
-  refused(t, await post('/auth/login', admin), 'ROUTE_NOT_FOUND', 'with a password');
+  refused(t, await post('/auth/login', administrator), 'ROUTE_NOT_FOUND', 'with a password');
   const own = await get('/users/me/identities', bearer(response.json().data.access_token));
   const [{ id }] = own.json().data;
   const url = `/users/me/identities/${id}`;
@@ -157,7 +158,7 @@ t.test('no user can sign in through a disabled provider (CVE-2025-64717)', async
   const { user } = (await userBehind(before.app, 'issuer', sub)) ?? {};
   const waiting = createVisitor(before, publicUrl);
   const callback = await followRedirect(await begin(waiting, 'issuer', { family: 'oauth' }));
-  await updateAccount(before.app, user?.id ?? '', {
+  await changeUser(before.app, user?.id ?? '', {
     tfaSecret: before.app.tfaSecrets.seal(rfcSecret.base32, user?.id ?? ''),
   });
   const pending = createVisitor(before, publicUrl);

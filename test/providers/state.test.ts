@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap';
 import { sessions } from '../../db/schema.js';
-import { admin, startTestApp } from '../helpers/app.js';
+import { startTestApp } from '../helpers/app.js';
 import { minute, second } from '../helpers/clock.js';
+import { administrator } from '../helpers/credentials.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { digestOfAccounts } from '../helpers/provider-records.js';
 import { refusedLogin } from '../helpers/refused-logins.js';
@@ -214,7 +215,7 @@ t.test('a state cannot be forged or changed', async (t) => {
 
 t.test('other tokens and sealed values of the service are not accepted as a state', async (t) => {
   const { callback, cookie, state } = await returned();
-  const { data } = (await testApp.post('/auth/login', admin)).json();
+  const { data } = (await testApp.post('/auth/login', administrator)).json();
   for (const token of [data.access_token, data.refresh_token, app.tfaSecrets.seal('a secret', 'somebody')]) {
     const path = replaced(callback, 'state', token).slice(publicUrl.length);
     await isRefused(t, () => get(path, { cookie: cookie.replaceAll(state, encodeURIComponent(token)) }), 'a token');

@@ -1,7 +1,6 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { users } from '../../db/schema.js';
-import { createAccount, updateAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
 import { collectLog } from '../helpers/collect-log.js';
@@ -12,6 +11,7 @@ import { userBehind } from '../helpers/provider-records.js';
 import { refused } from '../helpers/refusals.js';
 import { refusedLogin } from '../helpers/refused-logins.js';
 import { openSession } from '../helpers/sessions.js';
+import { changeUser, createUser } from '../helpers/users.js';
 import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 
 const publicUrl = 'http://gatehouse.example.com';
@@ -85,7 +85,7 @@ t.test('email_verified applies only to `email`, not to another claim', async (t)
 });
 
 t.test('an unverified address neither blocks nor takes over the account of its owner', async (t) => {
-  const victim = await createAccount(app);
+  const victim = await createUser(app);
   for (const spelling of [victim.email, victim.email.toUpperCase()]) {
     const { name } = newPerson({ email: spelling });
     const user = await userAfter('plain', name);
@@ -128,7 +128,7 @@ t.test('an address change by SYNC_USER_INFO cancels a pending change that the us
 t.test('a stored address is marked as verified as soon as the provider verifies it', async (t) => {
   const { name, email, change } = newPerson({ email_verified: true });
   const { id } = await userAfter('plain', name);
-  await updateAccount(app, id, { emailVerifiedAt: null });
+  await changeUser(app, id, { emailVerifiedAt: null });
   change({ email_verified: false });
   t.equal((await userAfter('plain', name)).emailVerifiedAt, null);
   change({ email: `other-${email}`, email_verified: true });
@@ -148,7 +148,7 @@ t.test('with TRUST_EMAIL, any address from the provider is treated as verified',
     change({ email: `moved-${email}` });
     t.match(await userAfter('trusted', name), { email: `moved-${email}` });
   }
-  const victim = await createAccount(app);
+  const victim = await createUser(app);
   refusedLogin(t, await logIn('trusted', newPerson({ email: victim.email }).name), 'INVALID_PROVIDER', 'in use');
 });
 

@@ -3,13 +3,13 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { loginAttempts, users } from '../../db/schema.js';
-import { createAccount, createTfaAccount, storedUser } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
 import { loginsOf } from '../helpers/logins.js';
 import { refused } from '../helpers/refusals.js';
 import { codeOfStep, stepOf } from '../helpers/totp.js';
 import { nextStep, wrongCode } from '../helpers/two-factor.js';
+import { createUser, storedUser } from '../helpers/users.js';
 
 /** How far a clock is ahead, until it is corrected. */
 const ahead = 50 * 60 * minute;
@@ -23,7 +23,7 @@ t.test('a lock set while the clock was ahead lasts no longer than the longest po
   const { app, clock } = service;
   const { right, wrong } = loginsOf(service);
   for (const isKnown of [true, false]) {
-    const account = await createAccount(app);
+    const account = await createUser(app);
     if (isKnown) t.equal((await right(account, '192.0.2.1')).statusCode, 200);
     clock.advance(ahead);
     for (let index = 0; index < 26; index++) await wrong(account, '192.0.2.1');
@@ -46,7 +46,7 @@ t.test('a lock set by another instance is shortened too', async (t) => {
   const service = await startTestApp(t);
   const { app, clock } = service;
   const { right, wrong } = loginsOf(service);
-  const account = await createAccount(app);
+  const account = await createUser(app);
   for (let index = 0; index < 25; index++) await wrong(account, '192.0.2.1');
   await app.db.update(loginAttempts).set({ lockedUntil: new Date(clock.now().getTime() + ahead) });
   clock.advance(2_000);
@@ -59,7 +59,7 @@ t.test('a lock set by another instance is shortened too', async (t) => {
 t.test('a lock of one-time passwords is shortened too', async (t) => {
   const service = await startTestApp(t);
   const { app, clock, post } = service;
-  const account = await createTfaAccount(app);
+  const account = await createUser(app, { tfa: true });
   const { email, password } = account;
   const logIn = (otp: string) => post('/auth/login', { email, password, otp });
   clock.advance(ahead);
@@ -75,7 +75,7 @@ t.test('a lock of one-time passwords is shortened too', async (t) => {
 t.test('the step of a code that was used while the clock was ahead is corrected too', async (t) => {
   const service = await startTestApp(t);
   const { app, clock, post } = service;
-  const account = await createTfaAccount(app);
+  const account = await createUser(app, { tfa: true });
   const { email, password } = account;
   const logIn = () => post('/auth/login', { email, password, otp: codeOfStep(stepOf(clock.now())) });
   clock.advance(ahead);

@@ -8,8 +8,8 @@ import { users } from '../../db/schema.js';
 import { startTestApp, type TestApp } from '../helpers/app.js';
 import { costOf } from '../helpers/costs.js';
 import { listen } from '../helpers/raw-http.js';
-import { createUser } from '../helpers/records.js';
-import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { policyWith } from '../helpers/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 
 /** Hashing is expensive. The requests of one caller must not prevent others from logging in. */
 
@@ -55,7 +55,7 @@ t.test('forty logins succeed while a user sets the passwords of 200 others', asy
   const { app, request } = service;
   const ownRow = { id: { _eq: '$CURRENT_USER' } };
   const policy = await policyWith(app, [{ collection: 'users', action: 'update', fields: ['*'], permissions: ownRow }]);
-  const attacker = await tokenHolder(app, { policies: [policy] });
+  const attacker = await createUserWithToken(app, { policies: [policy] });
   const honest = await createUser(app);
   const others: string[] = [];
   for (let index = 0; index < 200; index++) others.push((await createUser(app, { password: 'none' })).id);
@@ -72,7 +72,7 @@ t.test('forty logins succeed while a user with permission repeatedly creates ten
   const service = await startTestApp(t, variables);
   const { app, post } = service;
   const policy = await policyWith(app, [{ collection: 'users', action: 'create', fields: ['*'] }]);
-  const busy = await tokenHolder(app, { policies: [policy] });
+  const busy = await createUserWithToken(app, { policies: [policy] });
   const honest = await createUser(app);
   let made = 0;
   const send = () =>
@@ -90,7 +90,7 @@ t.test('the work of a client is dropped when it disconnects', async (t) => {
   const service = await startTestApp(t, { ...variables, PASSWORD_HASH_TIME: '30' });
   const { app } = service;
   const policy = await policyWith(app, [{ collection: 'users', action: 'create', fields: ['*'] }]);
-  const caller = await tokenHolder(app, { policies: [policy] });
+  const caller = await createUserWithToken(app, { policies: [policy] });
   const port = await listen(app);
   const body = JSON.stringify(
     Array.from({ length: 10 }, (_, index) => ({ email: `dropped-${index}@example.com`, password })),

@@ -4,12 +4,12 @@ import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
 import { loginAttempts } from '../../db/schema.js';
 import { stateOf } from '../../plugins/mail/recipients.js';
-import { createAccount, storedUser } from '../helpers/accounts.js';
 import { codeOf, startTestApp } from '../helpers/app.js';
 import { day, second } from '../helpers/clock.js';
 import { loginsOf } from '../helpers/logins.js';
 import { refused } from '../helpers/refusals.js';
-import { newHolder, newPerson, ownSecretPolicy } from '../helpers/two-factor.js';
+import { ownSecretPolicy } from '../helpers/two-factor.js';
+import { createSignedInUser, createUser, storedUser } from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, clock } = service;
@@ -38,7 +38,7 @@ function isLocked(t: Test, response: LightMyRequestResponse, lasts: number, what
 }
 
 t.test('after 25 wrong guesses the account is locked, for increasing periods, but never permanently', async (t) => {
-  const ada = await createAccount(app);
+  const ada = await createUser(app);
   await fail(ada, 25);
   for (const seconds of [30, 60, 120, 240, 480, 900, 900]) {
     isLocked(t, await right(ada, stranger), seconds, 'the correct password');
@@ -73,7 +73,7 @@ t.test('logins to unknown accounts are counted, and get the same responses, like
     'a user without a password': { password: null },
     'a user of another provider': { provider: 'github' },
   })) {
-    const { email } = await createAccount(app, columns);
+    const { email } = await createUser(app, columns);
     t.strictSame(await story(email), expected, what);
   }
   await allow(25);
@@ -81,7 +81,7 @@ t.test('logins to unknown accounts are counted, and get the same responses, like
 
 t.test('all spellings of an account share one counter (CVE-2025-24806)', async (t) => {
   await allow(4);
-  await createAccount(app, { email: 'Mixed.Case@Example.com' });
+  await createUser(app, { email: 'Mixed.Case@Example.com' });
   const spellings = [
     'mixed.case@example.com',
     'MIXED.CASE@EXAMPLE.COM',
@@ -104,7 +104,7 @@ t.test('all spellings of an account share one counter (CVE-2025-24806)', async (
 });
 
 t.test('an attacker cannot lock the owner of an account out', async (t) => {
-  const ada = await createAccount(app);
+  const ada = await createUser(app);
   t.equal((await right(ada, home)).statusCode, 200);
   const stranger = (index: number) => `198.51.100.${index}`;
   await fail(ada, 25, stranger);
@@ -119,7 +119,7 @@ t.test('an attacker cannot lock the owner of an account out', async (t) => {
   clock.advance(30 * second);
   t.equal((await right(ada, home)).statusCode, 200);
 
-  const bob = await createAccount(app);
+  const bob = await createUser(app);
   t.equal((await right(bob, '2001:db8:1:2::1')).statusCode, 200);
   await fail(bob, 25, stranger);
   t.equal((await right(bob, '2001:db8:1:2:ffff::7')).statusCode, 200, 'from the same /64');
@@ -127,14 +127,14 @@ t.test('an attacker cannot lock the owner of an account out', async (t) => {
 });
 
 t.test('an attack on one account does not affect another', async (t) => {
-  const [ada, bob] = [await createAccount(app), await createAccount(app)];
+  const [ada, bob] = [await createUser(app), await createUser(app)];
   await fail(ada, 25);
   isLocked(t, await right(ada, stranger), 30, 'hers');
   t.equal((await right(bob, stranger)).statusCode, 200, 'the other account, from the same address');
 });
 
 t.test('a user who can read the emails of a locked account can log in', async (t) => {
-  const ada = await createAccount(app);
+  const ada = await createUser(app);
   await fail(ada, 25, (index) => `198.51.100.${index}`);
   isLocked(t, await right(ada, home), 30, 'locked');
   const token = app.linkTokens.issue(await resetOf(ada.id), day);
@@ -154,7 +154,7 @@ const resetOf = async (userId: string) => {
 t.test('a user who accepts an invitation can log in, despite earlier guesses', async (t) => {
   const email = 'invited@example.com';
   await fail({ email }, 25);
-  const { id } = await createAccount(app, { email, status: 'invited', password: null });
+  const { id } = await createUser(app, { email, status: 'invited', password: null });
   const token = app.linkTokens.issue({ ...(await resetOf(id)), scope: 'invite' }, day);
   const password = 'a password, long enough for anybody';
   const payload = { token, password };
@@ -165,7 +165,7 @@ t.test('a user who accepts an invitation can log in, despite earlier guesses', a
 
 t.test('many simultaneous correct logins are never counted as guesses', async (t) => {
   await allow(3);
-  const ada = await createAccount(app);
+  const ada = await createUser(app);
   const answers = await Promise.all(Array.from({ length: 60 }, () => right(ada, stranger)));
   t.ok(answers.every(({ statusCode }) => statusCode === 200));
   await allow(25);
@@ -173,10 +173,10 @@ t.test('many simultaneous correct logins are never counted as guesses', async (t
 
 t.test('requests that are not wrong guesses are not counted', async (t) => {
   await allow(2);
-  const holder = await newHolder(service);
+  const holder = await createSignedInUser(service, { tfa: true });
   for (let done = 0; done < 5; done++) refused(t, await holder.login(), 'INVALID_OTP', 'the first of two steps');
 
-  const ada = await createAccount(app);
+  const ada = await createUser(app);
   const { verify } = app.passwords;
   app.passwords.verify = async () => {
     throw new Error('The queue is full.');
@@ -193,8 +193,8 @@ t.test('requests that are not wrong guesses are not counted', async (t) => {
 
 t.test('every operation that verifies the password of an account counts attempts (CVE-2025-64102)', async (t) => {
   await allow(4);
-  const ada = await newPerson(service);
-  const holder = await newHolder(service, { policies: [await ownSecretPolicy(app)] });
+  const ada = await createSignedInUser(service);
+  const holder = await createSignedInUser(service, { tfa: true, policies: [await ownSecretPolicy(app)] });
   refused(t, await wrong(ada, '127.0.0.1'), 'INVALID_CREDENTIALS', 'login');
   for (let done = 0; done < 3; done++) {
     refused(t, await ada.generate({ password: 'a wrong guess' }), 'INVALID_CREDENTIALS', 'generate');
@@ -212,14 +212,14 @@ t.test('every operation that verifies the password of an account counts attempts
 
 t.test('null as auth_login_attempts disables the limit', async (t) => {
   await allow(null);
-  const ada = await createAccount(app);
+  const ada = await createUser(app);
   await fail(ada, 60);
   t.equal((await right(ada, stranger)).statusCode, 200);
   await allow(25);
 });
 
 t.test('old attempts are no longer counted, and are deleted', async (t) => {
-  const ada = await createAccount(app);
+  const ada = await createUser(app);
   await fail(ada, 24);
   clock.advance(day);
   await fail(ada, 24);

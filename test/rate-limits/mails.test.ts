@@ -6,7 +6,6 @@ import t, { type Test } from 'tap';
 import type { Overrides } from '../../app.js';
 import { settings } from '../../db/schema.js';
 import type { MailTransport } from '../../plugins/mail/transport.js';
-import { createAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
 import { setCookies } from '../helpers/cookies.js';
@@ -14,7 +13,7 @@ import { findCode, mailsTo } from '../helpers/mails.js';
 import { createPolicy } from '../helpers/records.js';
 import { startRedis, withoutRedis } from '../helpers/redis-server.js';
 import { refused } from '../helpers/refusals.js';
-import { tokenHolder } from '../helpers/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 
 /** A service without limits on requests, but with limits on the emails that anonymous callers can cause. */
 async function start(t: Test, variables: Record<string, string> = {}, overrides: Overrides = {}) {
@@ -91,7 +90,7 @@ t.test(
   'an attacker cannot fill a mailbox with password reset links, and responses reveal nothing (CVE-2026-23511)',
   async (t) => {
     const { app, reset, mails, clock } = await start(t);
-    const { email } = await createAccount(app, { email: 'ada@example.com' });
+    const { email } = await createUser(app, { email: 'ada@example.com' });
     const answersOf = async (address: (index: number) => string) => {
       const answers = [];
       for (let index = 0; index < 12; index++) {
@@ -113,7 +112,7 @@ t.test(
 
 t.test('one IP address cannot cause emails to many users', async (t) => {
   const { app, reset, mails } = await start(t);
-  const people = await Promise.all(Array.from({ length: 33 }, () => createAccount(app)));
+  const people = await Promise.all(Array.from({ length: 33 }, () => createUser(app)));
   for (const { email } of people) t.equal((await reset(email, '198.51.100.1')).statusCode, 204);
   const received = [];
   for (const { email } of people) received.push(await mails(email));
@@ -139,7 +138,7 @@ async function harass({ app, reset, register, letRegister }: Awaited<ReturnType<
   const [name, domain] = email.split('@');
   const from = '198.51.100.1';
   await letRegister();
-  await createAccount(app, { email: `${name}+mine@${domain}` });
+  await createUser(app, { email: `${name}+mine@${domain}` });
   for (let index = 0; index < 12; index++) {
     await reset(`${name}+zz@${domain}`, from);
     await reset(`${name}+mine@${domain}`, from);
@@ -168,7 +167,7 @@ for (const store of ['memory', 'Redis'] as const) {
     async (t) => {
       const service = await start(t, store === 'Redis' ? { REDIS_URL: (await startRedis(t)).url } : {});
       const { app, reset } = service;
-      const { email } = await createAccount(app, { email: 'victim@example.com' });
+      const { email } = await createUser(app, { email: 'victim@example.com' });
       await harass(service, email);
       t.equal(await resetLinks(app, email), 0, 'none of these requests sends a link');
       await reset(email, '198.51.100.1');
@@ -186,7 +185,7 @@ for (const store of ['memory', 'Redis'] as const) {
 t.test('a user who logs in from a network still gets links there after it has reached its limit', async (t) => {
   const { app, request, reset } = await start(t);
   const crowded = '198.51.100.1';
-  const [member, guest] = [await createAccount(app), await createAccount(app)];
+  const [member, guest] = [await createUser(app), await createUser(app)];
   const payload = { email: member.email, password: member.password };
   const login = await request({ method: 'POST', url: '/auth/login', remoteAddress: crowded, payload });
   t.equal(login.statusCode, 200);
@@ -207,10 +206,10 @@ t.test('a user who logs in from a network still gets links there after it has re
 t.test('a user who logs in from a network gets links there even if it has caused too many emails', async (t) => {
   const { app, request, reset } = await start(t);
   const crowded = '198.51.100.1';
-  const member = await createAccount(app);
+  const member = await createUser(app);
   const payload = { email: member.email, password: member.password };
   await request({ method: 'POST', url: '/auth/login', remoteAddress: crowded, payload });
-  const others = await Promise.all(Array.from({ length: 31 }, () => createAccount(app)));
+  const others = await Promise.all(Array.from({ length: 31 }, () => createUser(app)));
   for (const { email } of others) await reset(email, crowded);
   await reset(member.email, crowded);
   t.equal(await resetLinks(app, others.at(-1)?.email ?? ''), 0, 'the limit is reached');
@@ -221,9 +220,9 @@ t.test('emails that a user requests from a known network or browser have a limit
   const service = await start(t);
   const { app, reset, request, get } = service;
   await app.db.update(settings).set({ emailLogin: true });
-  const member = await createAccount(app);
+  const member = await createUser(app);
   const { email, password } = member;
-  const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   const home = '198.51.100.77';
   const away = '203.0.113.77';
   const browser = { 'sec-fetch-site': 'same-origin' };
@@ -260,7 +259,7 @@ t.test('emails that a user requests from a known network or browser have a limit
   const forged = `${cookie?.value.slice(0, 23)}${'A'.repeat(22)}`;
   await askForCode(away, { cookie: `gatehouse_known_browser=${forged}` });
   t.equal(await codes(), 7, 'a forged cookie');
-  const stranger = await createAccount(app);
+  const stranger = await createUser(app);
   for (let index = 0; index < 5; index++) await askForCode(home, known);
   t.equal(await codes(), 10, 'this limit is enforced, too');
   await request({
@@ -278,10 +277,10 @@ t.test('emails that a user requests from a known network or browser have a limit
 
 t.test('GET /mails says which emails were dropped, and by which limit', async (t) => {
   const { app, reset, get } = await start(t);
-  const admin = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   const mails = async (state: string) =>
     (await get(`/mails?state=${state}&limit=1000`, admin.headers)).json().data as Record<string, unknown>[];
-  const people = await Promise.all(Array.from({ length: 40 }, () => createAccount(app)));
+  const people = await Promise.all(Array.from({ length: 40 }, () => createUser(app)));
   for (const { email } of people) await reset(email, '198.51.100.1');
   t.equal((await mails('waiting')).length, 40);
   await mailsTo(app, '');
@@ -314,7 +313,7 @@ t.test('an email that is retried is counted once', async (t) => {
     close: () => {},
   };
   const { app, reset } = await start(t, { EMAIL_RETRY_DELAY: '1s' }, { mailTransport: transport });
-  const { email } = await createAccount(app);
+  const { email } = await createUser(app);
   for (let index = 0; index < 5; index++) await reset(email, `198.51.100.${index}`);
   const until = Date.now() + 10_000;
   while (sent.length < 5 && Date.now() < until) {
@@ -326,7 +325,7 @@ t.test('an email that is retried is counted once', async (t) => {
 
 t.test('RATE_LIMITER_MAIL_ENABLED=false disables the limit on emails', async (t) => {
   const { app, reset, mails } = await start(t, { RATE_LIMITER_MAIL_ENABLED: 'false' });
-  const { email } = await createAccount(app);
+  const { email } = await createUser(app);
   for (let index = 0; index < 8; index++) await reset(email, '198.51.100.1');
   t.equal(await mails(email), 8);
 });

@@ -4,14 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { knownNetworks, settings } from '../../db/schema.js';
-import { createAccount, deleteAccount, updateAccount } from '../helpers/accounts.js';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { day, minute } from '../helpers/clock.js';
 import { countChecks, loginsOf } from '../helpers/logins.js';
 import { isLong } from '../helpers/long.js';
 import { refused } from '../helpers/refusals.js';
 import { median } from '../helpers/statistics.js';
-import { newHolder } from '../helpers/two-factor.js';
+import { changeUser, createSignedInUser, createUser, deleteUser } from '../helpers/users.js';
 
 t.test('the networks from which a user has logged in', async (t) => {
   const service = await startTestApp(t);
@@ -23,23 +22,23 @@ t.test('the networks from which a user has logged in', async (t) => {
       .sort();
 
   t.test('each network is stored once', async (t) => {
-    const ada = await createAccount(app);
+    const ada = await createUser(app);
     await wrong(ada, '192.0.2.9');
     await Promise.all(Array.from({ length: 5 }, () => right(ada, '192.0.2.1')));
     await right(ada, '2001:db8:1:2:3:4:5:6');
     t.strictSame(await networksOf(ada.id), ['192.0.2.1', '2001:db8:1:2::']);
-    await deleteAccount(app, ada.id);
+    await deleteUser(app, ada.id);
     t.strictSame(await networksOf(ada.id), [], 'deleted with the user');
   });
 
   t.test('with a second factor, a correct password alone does not store the network', async (t) => {
-    const holder = await newHolder(service);
+    const holder = await createSignedInUser(service, { tfa: true });
     refused(t, await holder.login(), 'INVALID_OTP', 'the first step');
     t.strictSame(await networksOf(holder.id), []);
   });
 
   t.test('only the latest twenty networks, from the last ninety days, are kept', async (t) => {
-    const ada = await createAccount(app);
+    const ada = await createUser(app);
     for (let index = 0; index < 23; index++) {
       t.equal((await right(ada, `192.0.2.${100 + index}`)).statusCode, 200);
       clock.advance(minute);
@@ -61,8 +60,8 @@ t.test('one address cannot try many accounts that have never logged in from it',
   const { app, clock } = service;
   const { right, wrong, logIn } = loginsOf(service);
   const office = '192.0.2.1';
-  const ada = await createAccount(app);
-  const bob = await createAccount(app);
+  const ada = await createUser(app);
+  const bob = await createUser(app);
   t.equal((await right(ada, office)).statusCode, 200);
   for (let index = 1; index < 300; index++) {
     const response = await logIn(`victim-${index}@example.com`, 'Password123!', office);
@@ -87,11 +86,11 @@ t.test('an address with too many wrong passwords does not learn who logs in from
   const { app, clock } = service;
   const { right, wrong, logIn } = loginsOf(service);
   const office = '192.0.2.1';
-  const [known, locked, elsewhere] = [await createAccount(app), await createAccount(app), await createAccount(app)];
-  const suspended = await createAccount(app);
+  const [known, locked, elsewhere] = [await createUser(app), await createUser(app), await createUser(app)];
+  const suspended = await createUser(app);
   for (const account of [known, locked, suspended]) t.equal((await right(account, office)).statusCode, 200);
   t.equal((await right(elsewhere, '192.0.2.2')).statusCode, 200);
-  await updateAccount(app, suspended.id, { status: 'suspended' });
+  await changeUser(app, suspended.id, { status: 'suspended' });
   for (let index = 0; index < 25; index++) refused(t, await wrong(locked, office), 'INVALID_CREDENTIALS', 'a guess');
   refused(t, await wrong(locked, office), 'REQUESTS_EXCEEDED', 'locked');
   for (let index = 0; index < 275; index++) await logIn(`victim-${index}@example.com`, 'Password123!', office);
@@ -145,7 +144,7 @@ t.test('the limit applies wherever a password is required', async (t) => {
   const { app, request } = service;
   const { right, logIn } = loginsOf(service);
   const [office, home] = ['192.0.2.1', '192.0.2.2'];
-  const account = await createAccount(app);
+  const account = await createUser(app);
   const headers = bearer((await right(account, home)).json().data.access_token);
   for (let index = 0; index < 300; index++) await logIn(`victim-${index}@example.com`, 'Password123!', office);
   const generate = (password: string, remoteAddress: string) =>

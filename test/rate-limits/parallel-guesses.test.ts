@@ -4,10 +4,10 @@ import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../app.js';
 import { ApiError } from '../../schemas/errors.js';
-import { type Account, createAccount, storedUser } from '../helpers/accounts.js';
 import { startTestApp, testConfig } from '../helpers/app.js';
 import { engine } from '../helpers/databases.js';
 import { countChecks, loginsOf } from '../helpers/logins.js';
+import { createUser, storedUser, type TestUser } from '../helpers/users.js';
 
 /** The clock is stopped, because on a slow machine, a lock might end before all guesses have been made. */
 const clock = () => new Date('2030-01-01T00:00:00Z');
@@ -20,7 +20,7 @@ const home = '192.0.2.1';
 /** Makes guesses in parallel. It does not use HTTP, because a slow machine might exceed the request timeout. */
 async function guess(
   t: Test,
-  { id, email }: Account,
+  { id, email }: TestUser,
   amount: number,
   instanceOf: (index: number) => FastifyInstance,
   from: (index: number) => string,
@@ -46,7 +46,7 @@ async function guess(
 
 t.test('of a thousand parallel guesses, only 25 are verified (CVE-2024-4629)', async (t) => {
   const checks = countChecks(app);
-  const ada = await createAccount(app);
+  const ada = await createUser(app);
   t.equal((await right(ada, home)).statusCode, 200);
   const before = checks();
   await guess(
@@ -59,7 +59,7 @@ t.test('of a thousand parallel guesses, only 25 are verified (CVE-2024-4629)', a
   t.equal(checks() - before, 25, 'from one address');
   t.equal((await right(ada, home)).statusCode, 200, 'the owner can still log in');
 
-  const bob = await createAccount(app);
+  const bob = await createUser(app);
   const early = checks();
   await guess(
     t,
@@ -77,7 +77,7 @@ t.test(
   async (t) => {
     const twin = await buildApp(testConfig(), { clock, database: database.location });
     t.teardown(() => twin.close());
-    const ada = await createAccount(app);
+    const ada = await createUser(app);
     await guess(
       t,
       ada,

@@ -3,11 +3,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
-import { createAccount } from '../helpers/accounts.js';
-import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { bearer, startTestApp } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import { countChecks, loginsOf } from '../helpers/logins.js';
 import { type RedisServer, startRedis, withoutRedis } from '../helpers/redis-server.js';
 import { refused } from '../helpers/refusals.js';
+import { createUser } from '../helpers/users.js';
 
 const limits = (redis: RedisServer) => ({
   REDIS_URL: redis.url,
@@ -76,7 +77,7 @@ t.test('limits with Redis', { skip: withoutRedis }, async (t) => {
       `a hundred parallel requests took ${Math.round(performance.now() - start)} ms`,
     );
 
-    const ada = await createAccount(app);
+    const ada = await createUser(app);
     refused(t, await wrong(ada, freshAddress()), 'INVALID_CREDENTIALS', 'a wrong password');
     t.equal((await right(ada, freshAddress())).statusCode, 200, 'the correct password');
     const checks = countChecks(app);
@@ -89,7 +90,7 @@ t.test('limits with Redis', { skip: withoutRedis }, async (t) => {
 
   const health = async (): Promise<LightMyRequestResponse> => {
     const remoteAddress = freshAddress();
-    const login = await request({ method: 'POST', url: '/auth/login', remoteAddress, payload: admin });
+    const login = await request({ method: 'POST', url: '/auth/login', remoteAddress, payload: administrator });
     const headers = bearer(login.json().data.access_token);
     await sleep(1_100);
     return request({ url: '/server/health', remoteAddress, headers });

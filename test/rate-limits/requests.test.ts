@@ -4,7 +4,8 @@ import { request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { createMemoryCounters } from '../../plugins/rate-limits/counters.js';
-import { admin, bearer, startTestApp, type TestApp } from '../helpers/app.js';
+import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import { refused } from '../helpers/refusals.js';
 
 /** A service that allows three requests per hour and address. */
@@ -58,7 +59,7 @@ t.test('the limit is checked before anything expensive', async (t) => {
   for (let asked = 0; asked < 3; asked++) await request({ url, remoteAddress });
   for (const [what, options] of Object.entries({
     'a credential that would be looked up': { url: '/users/me', headers: bearer('x'.repeat(64)) },
-    'a password that would be hashed': { method: 'POST', url: '/auth/login', payload: admin },
+    'a password that would be hashed': { method: 'POST', url: '/auth/login', payload: administrator },
     'a body that would be parsed': {
       method: 'POST',
       url: '/users',

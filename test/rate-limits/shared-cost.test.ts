@@ -6,10 +6,10 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import t from 'tap';
 import { activity } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
-import { createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { logIn } from '../helpers/sessions.js';
 import { slowness } from '../helpers/slowness.js';
+import { createUser } from '../helpers/users.js';
 
 /** Work that is costly and that many callers can cause has its own limits, and does not delay other requests. */
 

@@ -9,9 +9,10 @@ import { startTestApp } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { refusesBadTokens } from '../helpers/link-tokens.js';
 import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
-import { createPolicy, createUser } from '../helpers/records.js';
+import { createPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { assertUnchanged, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged } from '../helpers/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 
 /** Registrations of the same address are independent of each other. The owner confirms one of them on a page. */
 
@@ -23,7 +24,9 @@ const service = await startTestApp(t, {
 });
 const { app, post, get, request, clock } = service;
 await app.db.update(settings).set({ publicRegistration: true });
-const { headers: asAdmin } = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+const { headers: asAdmin } = await createUserWithToken(app, {
+  policies: [await createPolicy(app, { adminAccess: true })],
+});
 
 let count = 0;
 const address = () => `independent-${++count}@example.com`;

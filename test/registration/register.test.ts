@@ -7,10 +7,11 @@ import { bearer, startTestApp } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { refusesBadTokens } from '../helpers/link-tokens.js';
 import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
-import { changeUser, createRole, createUser } from '../helpers/records.js';
+import { createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { assertUnchanged, policyWith } from '../helpers/rights.js';
 import { logIn, modes, refresh } from '../helpers/sessions.js';
+import { changeUser, createUser } from '../helpers/users.js';
 
 const allowed = 'https://app.example.com/verify';
 const service = await startTestApp(t, { USER_REGISTER_URL_ALLOW_LIST: allowed, REGISTRATION_ANSWER_TIME: '20ms' });

@@ -13,12 +13,13 @@ import { engine } from '../helpers/databases.js';
 import { findLink, linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
 import { logInAt, startOpenIdProvider } from '../helpers/openid-provider.js';
 import { userBehind } from '../helpers/provider-records.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { refusedLogin } from '../helpers/refused-logins.js';
-import { assertUnchanged, policyWith, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged, policyWith } from '../helpers/rights.js';
 import { logIn } from '../helpers/sessions.js';
 import { hearStatements } from '../helpers/statements.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 import { completeLogin, createVisitor } from '../helpers/visitor.js';
 
 /** A registration whose address nobody has verified reserves nothing. */
@@ -40,7 +41,9 @@ const { app, post, get, request, clock } = service;
 const set = (values: Partial<typeof settings.$inferInsert>) => app.db.update(settings).set(values);
 const role = await createRole(app);
 await set({ publicRegistration: true, publicRegistrationRole: role });
-const { headers: asAdmin } = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+const { headers: asAdmin } = await createUserWithToken(app, {
+  policies: [await createPolicy(app, { adminAccess: true })],
+});
 
 const password = 'the password of a newcomer';
 let count = 0;
@@ -205,7 +208,7 @@ t.test('a request that is refused does not end a registration', async (t) => {
   const { headers: reader } = await member();
   const fields = ['email', 'role', 'status', 'password'];
   const rule = { email: { _ends_with: '@example.org' } };
-  const { headers: limited } = await tokenHolder(app, {
+  const { headers: limited } = await createUserWithToken(app, {
     policies: [await policyWith(app, [{ collection: 'users', action: 'create', fields, validation: rule }])],
   });
   const taken = (await createUser(app)).email;

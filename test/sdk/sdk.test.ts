@@ -15,11 +15,13 @@ import {
 } from '@directus/sdk';
 import makeFetchCookie from 'fetch-cookie';
 import t, { type Test } from 'tap';
-import { admin, startTestApp } from '../helpers/app.js';
+import { startTestApp } from '../helpers/app.js';
 import { minute, second } from '../helpers/clock.js';
+import { administrator } from '../helpers/credentials.js';
 import { checkedFetch } from '../helpers/document.js';
-import { createPolicy, createUser } from '../helpers/records.js';
+import { createPolicy } from '../helpers/records.js';
 import { modes, refreshCookie, sessionCookie } from '../helpers/sessions.js';
+import { createUser } from '../helpers/users.js';
 
 const { app, clock } = await startTestApp(t);
 const url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -69,7 +71,7 @@ for (const mode of modes) {
     const { client, cookies, cookie, storage } = browser(mode);
     await isRefused(t, client.request(me()), 401, 'INVALID_CREDENTIALS');
 
-    const login = await client.login(admin.email, admin.password);
+    const login = await client.login(administrator.email, administrator.password);
     t.equal(login.expires, lifetimes[mode]);
     t.strictSame(await cookies(), held[mode]);
     const token = await client.getToken();
@@ -79,7 +81,7 @@ for (const mode of modes) {
 
     const first = await client.request(me());
     t.strictSame(Object.keys(first).sort(), ['email', 'id', 'policies']);
-    t.equal(first.email, admin.email);
+    t.equal(first.email, administrator.email);
     t.equal((await client.request(readMe())).status, 'active', 'all fields by default');
 
     const before = await state();
@@ -111,10 +113,10 @@ for (const mode of modes) {
 
   t.test(`authentication('${mode}'): a failed login starts no session`, async (t) => {
     const { client, cookies } = browser(mode);
-    await isRefused(t, client.login(admin.email, 'not the password'), 401, 'INVALID_CREDENTIALS');
-    await isRefused(t, client.login('nobody@example.com', admin.password), 401, 'INVALID_CREDENTIALS');
-    await isRefused(t, client.login('no address', admin.password), 400, 'INVALID_PAYLOAD');
-    await isRefused(t, client.login(admin.email, ''), 400, 'INVALID_PAYLOAD');
+    await isRefused(t, client.login(administrator.email, 'not the password'), 401, 'INVALID_CREDENTIALS');
+    await isRefused(t, client.login('nobody@example.com', administrator.password), 401, 'INVALID_CREDENTIALS');
+    await isRefused(t, client.login('no address', administrator.password), 400, 'INVALID_PAYLOAD');
+    await isRefused(t, client.login(administrator.email, ''), 400, 'INVALID_PAYLOAD');
     t.strictSame(await cookies(), []);
     t.notOk(await client.getToken());
   });

@@ -11,7 +11,8 @@ import { identitiesOf } from '../helpers/provider-records.js';
 import { refused } from '../helpers/refusals.js';
 import { everyPermission, policyWith } from '../helpers/rights.js';
 import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { newHolder, newPerson, nextStep, type Person } from '../helpers/two-factor.js';
+import { nextStep } from '../helpers/two-factor.js';
+import { createSignedInUser, type SignedInUser } from '../helpers/users.js';
 import { createVisitor, followRedirect } from '../helpers/visitor.js';
 import { startWithAdmin } from '../helpers/writing.js';
 
@@ -65,10 +66,10 @@ async function endMeanwhile(user: string, send: Send): Promise<LightMyRequestRes
 }
 
 const newPassword = () => `a password nobody has guessed ${randomUUID()}`;
-const person = () => newPerson(service, { policies: [everything] });
+const person = () => createSignedInUser(service, { policies: [everything] });
 
 /** Everything that an attacker might change. */
-async function stateOf({ id, codesLeft, row }: Person) {
+async function stateOf({ id, codesLeft, row }: SignedInUser) {
   const { email, password, tokenHash, tfaSecret } = await row();
   const changes = await app.db.$count(emailChanges, eq(emailChanges.user, id));
   return {
@@ -85,7 +86,7 @@ async function stateOf({ id, codesLeft, row }: Person) {
 let count = 0;
 
 /** Prepares the callback of a link request. */
-async function linking({ headers }: Person): Promise<Send> {
+async function linking({ headers }: SignedInUser): Promise<Send> {
   server.profile = { id: ++count, name: 'Ada', email: `ada-${count}@example.com` };
   const visitor = createVisitor(service, publicUrl);
   const started = await visitor.send({ method: 'POST', url: '/users/me/identities/alpha', payload: {}, headers });
@@ -94,7 +95,7 @@ async function linking({ headers }: Person): Promise<Send> {
   return () => get(callback.slice(publicUrl.length), { ...headers, cookie });
 }
 
-const operations: Record<string, { make(): Promise<Person>; prepare(person: Person): Promise<Send> }> = {
+const operations: Record<string, { make(): Promise<SignedInUser>; prepare(person: SignedInUser): Promise<Send> }> = {
   'linking an identity': { make: person, prepare: linking },
   'unlinking an identity': {
     make: person,
@@ -135,14 +136,14 @@ const operations: Record<string, { make(): Promise<Person>; prepare(person: Pers
         enable({ secret: rfcSecret.base32, otp: codeOfStep(nextStep(service)) }),
   },
   'disabling the second factor': {
-    make: () => newHolder(service),
+    make: () => createSignedInUser(service, { tfa: true }),
     prepare:
       async ({ disable }) =>
       () =>
         disable({ otp: codeOfStep(nextStep(service)) }),
   },
   'renewing the recovery codes': {
-    make: () => newHolder(service),
+    make: () => createSignedInUser(service, { tfa: true }),
     prepare:
       async ({ renewCodes }) =>
       () =>

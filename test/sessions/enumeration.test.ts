@@ -1,13 +1,13 @@
 import t from 'tap';
 import { settings } from '../../db/schema.js';
 import { userStatuses } from '../../schemas/users.js';
-import { createAccount, createTfaAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
 import { allOperations, configOf } from '../helpers/operations.js';
 import { createPolicy, createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { assertUnchanged, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged } from '../helpers/rights.js';
 import { countStatements } from '../helpers/statements.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 
 /** No operation that accepts an email address reveals to an anonymous caller whether it belongs to a user. */
 
@@ -22,12 +22,12 @@ const newEmail = () => `stranger-${++strangers}@example.com`;
 const addresses = new Map([
   ['nobody', newEmail()],
   ...(await Promise.all(
-    userStatuses.map(async (status) => [status, (await createAccount(app, { status })).email] as const),
+    userStatuses.map(async (status) => [status, (await createUser(app, { status })).email] as const),
   )),
-  ['in upper case', (await createAccount(app)).email.toUpperCase()],
-  ['of another provider', (await createAccount(app, { provider: 'github', externalIdentifier: 'x' })).email],
-  ['without a password', (await createAccount(app, { password: null })).email],
-  ['with a second factor', (await createTfaAccount(app)).email],
+  ['in upper case', (await createUser(app)).email.toUpperCase()],
+  ['of another provider', (await createUser(app, { provider: 'github', externalIdentifier: 'x' })).email],
+  ['without a password', (await createUser(app, { password: null })).email],
+  ['with a second factor', (await createUser(app, { tfa: true })).email],
 ]);
 
 const taking = allOperations().filter(({ fields }) => fields.has('email'));
@@ -62,7 +62,7 @@ t.test('no response reveals whether a user exists (CVE-2024-39896, CVE-2024-4195
 });
 
 t.test('a URL that is not on the allow list is rejected before any user is looked up (CVE-2026-26185)', async (t) => {
-  const administrator = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const administrator = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   const role = await createRole(app);
   const leading = taking.filter(({ fields }) => [...fields.keys()].some((name) => name.endsWith('_url')));
   t.equal(leading.length, 3);

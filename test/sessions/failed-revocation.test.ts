@@ -6,11 +6,11 @@ import { identities, users } from '../../db/schema.js';
 import { codeOf } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
 import { tokenFor } from '../helpers/mails.js';
-import { createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { type ClientSession, claimsOf, logIn, logOut, modes, readMe, refresh, sessionOf } from '../helpers/sessions.js';
 import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { newHolder, newPerson, nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
+import { nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
+import { createSignedInUser, createUser } from '../helpers/users.js';
 import { asAdmin, patch, remove, startWithAdmin, stateOf } from '../helpers/writing.js';
 
 /** An operation that ends sessions reports success only if they have ended. If it fails, it changes nothing. */
@@ -89,18 +89,18 @@ const endings: Record<string, () => Promise<Ending>> = {
     return { session, send: () => post('/auth/password/reset', { token, password }) };
   },
   'setting up a second factor': async () => {
-    const person = await newPerson(service, { policies: [own] });
+    const person = await createSignedInUser(service, { policies: [own] });
     const session = await logIn(service, 'json', person);
     return { session, send: () => person.enable({ secret: rfcSecret.base32, otp: codeOfStep(nextStep(service)) }) };
   },
   'turning off a second factor': async () => {
-    const holder = await newHolder(service, { policies: [own] });
+    const holder = await createSignedInUser(service, { tfa: true, policies: [own] });
     const session = sessionOf('json', await holder.login(codeOfStep(nextStep(service))));
     const otp = codeOfStep(nextStep(service));
     return { session, send: () => holder.disable({ otp }) };
   },
   'turning off a second factor as an administrator': async () => {
-    const holder = await newHolder(service);
+    const holder = await createSignedInUser(service, { tfa: true });
     const session = sessionOf('json', await holder.login(codeOfStep(nextStep(service))));
     return { session, send: () => post(`/users/${holder.id}/tfa/disable`, undefined, asAdmin) };
   },

@@ -7,9 +7,9 @@ import { codeOf, startTestApp, type TestApp } from '../helpers/app.js';
 import { day, hour, minute, second } from '../helpers/clock.js';
 import { engine } from '../helpers/databases.js';
 import { decodeJwt } from '../helpers/jwt.js';
-import { createUser } from '../helpers/records.js';
 import { claimsOf, cookieOf, logIn, modes, readMe, refresh, sessionOf } from '../helpers/sessions.js';
 import { countStatements } from '../helpers/statements.js';
+import { createUser } from '../helpers/users.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 const rowsOf = ({ app }: TestApp, user: string) => app.db.select().from(sessions).where(eq(sessions.user, user));

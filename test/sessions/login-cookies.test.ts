@@ -1,6 +1,7 @@
 import t from 'tap';
-import { admin, startTestApp } from '../helpers/app.js';
+import { startTestApp } from '../helpers/app.js';
 import { setCookies } from '../helpers/cookies.js';
+import { administrator } from '../helpers/credentials.js';
 import { providerVariables } from '../helpers/openid-provider.js';
 
 const provider = providerVariables('alpha', {
@@ -16,7 +17,7 @@ const provider = providerVariables('alpha', {
 async function loginWith(t: Parameters<typeof startTestApp>[0], variables: Record<string, string>) {
   const { post } = await startTestApp(t, variables);
   const login = async (mode: string) => {
-    const response = await post('/auth/login', { ...admin, mode });
+    const response = await post('/auth/login', { ...administrator, mode });
     t.equal(response.statusCode, 200);
     const [[name, cookie] = [], ...more] = Object.entries(setCookies(response));
     t.strictSame(more, []);
@@ -86,7 +87,7 @@ t.test('cookies are sent to another host only if a domain is configured (CVE-202
     ['cookie', '__Host-gatehouse_refresh_token'],
     ['session', '__Host-gatehouse_session_token'],
   ] as const) {
-    const login = await post('/auth/login', { ...admin, mode });
+    const login = await post('/auth/login', { ...administrator, mode });
     const cookie = `${name}=${setCookies(login)[name]?.value}`;
     answers.push(
       login,

@@ -1,12 +1,11 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { sessions } from '../../db/schema.js';
-import { createTfaAccount, storedUser, updateAccount } from '../helpers/accounts.js';
 import { codeOf, startTestApp } from '../helpers/app.js';
 import { dumpDatabase } from '../helpers/dump.js';
-import { lastAccessOf } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { codeOfStep, rfcSecret, rfcVectors, stepLength, stepOf } from '../helpers/totp.js';
+import { changeUser, createUser, lastAccessOf, storedUser } from '../helpers/users.js';
 
 const { app, clock, post } = await startTestApp(t);
 
@@ -24,7 +23,7 @@ function nextStep(): number {
 
 /** A user with two-factor authentication, and a function to log them in. */
 async function newcomer() {
-  const account = await createTfaAccount(app);
+  const account = await createUser(app, { tfa: true });
   const login = (otp?: unknown, others: object = {}) =>
     post('/auth/login', { ...account, ...(otp === undefined ? {} : { otp }), ...others });
   return { ...account, login };
@@ -105,7 +104,7 @@ t.test('invalid codes are rejected', async (t) => {
   ];
   for (const otp of wrong) {
     refused(t, await login(otp), 'INVALID_OTP', JSON.stringify(otp));
-    await updateAccount(app, id, { tfaFailures: 0, tfaLockedUntil: null });
+    await changeUser(app, id, { tfaFailures: 0, tfaLockedUntil: null });
   }
   for (const otp of ['', Number(code), null, [code], { otp: code }]) {
     refused(t, await login(otp), 'INVALID_PAYLOAD', JSON.stringify(otp));
@@ -180,7 +179,7 @@ t.test('a user who is not allowed to log in gets the same error with any code', 
   const { login, id } = await newcomer();
   const code = codeOfStep(nextStep());
   for (const columns of [{ status: 'suspended' }, { status: 'active', provider: 'github' }]) {
-    await updateAccount(app, id, columns);
+    await changeUser(app, id, columns);
     for (const otp of [undefined, '000000', code]) {
       refused(t, await login(otp), 'INVALID_CREDENTIALS', JSON.stringify({ columns, otp }));
     }
@@ -191,7 +190,7 @@ t.test('secrets of other lengths, in upper or lower case, are accepted', async (
   const bytes = Buffer.from('0123456789abcdef0123456789abcdef', 'latin1');
   const base32 = 'GAYTEMZUGU3DOOBZMFRGGZDFMYYDCMRTGQ2TMNZYHFQWEY3EMVTA';
   for (const secret of [base32, base32.toLowerCase()]) {
-    const account = await createTfaAccount(app, {}, secret);
+    const account = await createUser(app, { tfa: secret });
     const otp = codeOfStep(nextStep(), bytes);
     t.equal((await post('/auth/login', { ...account, otp })).statusCode, 200);
   }

@@ -4,17 +4,17 @@ import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { roles, sessions, users } from '../../db/schema.js';
 import { userStatuses } from '../../schemas/users.js';
-import { accountPassword, createAccount, createTfaAccount, deleteAccount, updateAccount } from '../helpers/accounts.js';
-import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { bearer, startTestApp } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { setCookies } from '../helpers/cookies.js';
+import { administrator, userPassword } from '../helpers/credentials.js';
 import { engine } from '../helpers/databases.js';
 import { dumpDatabase } from '../helpers/dump.js';
 import { decodeJwt } from '../helpers/jwt.js';
-import { lastAccessOf } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { cookieOf } from '../helpers/sessions.js';
 import { codeOfStep, stepLength, stepOf } from '../helpers/totp.js';
+import { changeUser, createUser, deleteUser, lastAccessOf } from '../helpers/users.js';
 
 const { app, clock, post, get, request } = await startTestApp(t);
 const sessionCount = () => app.db.$count(sessions);
@@ -23,7 +23,7 @@ const sessionsOf = (user: string) => app.db.select().from(sessions).where(eq(ses
 t.test('each mode returns its tokens in its own place', async (t) => {
   for (const mode of [undefined, 'json']) {
     t.test(`mode json returns the tokens in the body, ${mode ? 'if requested' : 'by default'}`, async (t) => {
-      const response = await post('/auth/login', { ...admin, ...(mode ? { mode } : {}) });
+      const response = await post('/auth/login', { ...administrator, ...(mode ? { mode } : {}) });
       t.equal(response.statusCode, 200);
       t.equal(response.headers['content-type'], 'application/json; charset=utf-8');
       t.equal(response.headers['set-cookie'], undefined);
@@ -32,13 +32,13 @@ t.test('each mode returns its tokens in its own place', async (t) => {
       t.strictSame(Object.keys(data).sort(), ['access_token', 'expires', 'refresh_token']);
       t.equal(data.expires, 900_000, 'milliseconds');
       t.match(data.refresh_token, /^[A-Za-z0-9_-]{64}$/);
-      t.equal((await get('/users/me', bearer(data.access_token))).json().data.email, admin.email);
+      t.equal((await get('/users/me', bearer(data.access_token))).json().data.email, administrator.email);
       t.equal((await post('/auth/refresh', { refresh_token: data.refresh_token })).statusCode, 200);
     });
   }
 
   t.test('mode cookie sets the refresh token as a cookie', async (t) => {
-    const response = await post('/auth/login', { ...admin, mode: 'cookie' });
+    const response = await post('/auth/login', { ...administrator, mode: 'cookie' });
     t.equal(response.statusCode, 200);
     const { data } = response.json();
     t.strictSame(Object.keys(data).sort(), ['access_token', 'expires']);
@@ -48,13 +48,13 @@ t.test('each mode returns its tokens in its own place', async (t) => {
     t.strictSame(cookies.gatehouse_refresh_token?.attributes, ['HttpOnly', 'Max-Age=604800', 'Path=/', 'SameSite=Lax']);
     const token = cookies.gatehouse_refresh_token?.value ?? '';
     t.match(token, /^[A-Za-z0-9_-]{64}$/);
-    t.equal((await get('/users/me', bearer(data.access_token))).json().data.email, admin.email);
+    t.equal((await get('/users/me', bearer(data.access_token))).json().data.email, administrator.email);
     const refreshed = await post('/auth/refresh', {}, { cookie: `gatehouse_refresh_token=${token}` });
     t.equal(refreshed.statusCode, 200);
   });
 
   t.test('mode session sets the session token as a cookie', async (t) => {
-    const response = await post('/auth/login', { ...admin, mode: 'session' });
+    const response = await post('/auth/login', { ...administrator, mode: 'session' });
     t.equal(response.statusCode, 200);
     t.strictSame(response.json(), { data: { expires: 86_400_000 } });
     const cookies = setCookies(response);
@@ -62,11 +62,11 @@ t.test('each mode returns its tokens in its own place', async (t) => {
     t.strictSame(cookies.gatehouse_session_token?.attributes, ['HttpOnly', 'Max-Age=86400', 'Path=/', 'SameSite=Lax']);
     const token = cookies.gatehouse_session_token?.value ?? '';
     const me = await get('/users/me', { cookie: `gatehouse_session_token=${token}` });
-    t.equal(me.json().data.email, admin.email);
+    t.equal(me.json().data.email, administrator.email);
   });
 
   t.test('each login creates its own session (CVE-2023-29019)', async (t) => {
-    const { email, password, id } = await createAccount(app);
+    const { email, password, id } = await createUser(app);
     const tokens = await Promise.all(
       ['json', 'json', 'cookie', 'session'].map(async (mode) => {
         const response = await post('/auth/login', { email, password, mode });
@@ -79,12 +79,12 @@ t.test('each mode returns its tokens in its own place', async (t) => {
   });
 
   t.test('a trailing slash is accepted', async (t) => {
-    t.equal((await post('/auth/login/', admin)).statusCode, 200);
+    t.equal((await post('/auth/login/', administrator)).statusCode, 200);
   });
 });
 
 t.test('a login never continues a session that the browser already has (CVE-2023-29019)', async (t) => {
-  const [attacker, victim] = [await createAccount(app), await createTfaAccount(app)];
+  const [attacker, victim] = [await createUser(app), await createUser(app, { tfa: true })];
   const brought = async (mode: 'cookie' | 'session') => {
     const planted = cookieOf(await post('/auth/login', { ...attacker, mode }), mode);
     if (!planted) throw new Error('The attacker has no session.');
@@ -122,7 +122,7 @@ t.test('a login never continues a session that the browser already has (CVE-2023
 
 t.test('valid input is accepted', async (t) => {
   t.test('the email address is accepted in any letter case, however it is stored', async (t) => {
-    const { password } = await createAccount(app, { email: 'Mixed.Case+Tag@Example.COM' });
+    const { password } = await createUser(app, { email: 'Mixed.Case+Tag@Example.COM' });
     for (const email of ['Mixed.Case+Tag@Example.COM', 'mixed.case+tag@example.com', 'MIXED.CASE+TAG@EXAMPLE.COM']) {
       t.equal((await post('/auth/login', { email, password })).statusCode, 200, email);
     }
@@ -131,16 +131,16 @@ t.test('valid input is accepted', async (t) => {
 
   t.test('unknown keys are ignored', async (t) => {
     const extras = { id: 1, share: null, user: { admin: true }, remember_me: 'yes', toString: 1, refresh_token: 5 };
-    t.equal((await post('/auth/login', { ...admin, ...extras })).statusCode, 200);
+    t.equal((await post('/auth/login', { ...administrator, ...extras })).statusCode, 200);
   });
 
   t.test('a one-time password that is not required is ignored', async (t) => {
-    t.equal((await post('/auth/login', { ...admin, otp: 'anything' })).statusCode, 200);
+    t.equal((await post('/auth/login', { ...administrator, otp: 'anything' })).statusCode, 200);
   });
 
   t.test('passwords with any characters and of any length are compared in full', async (t) => {
     for (const password of [' ', 'pässwörd 🔑 пароль', `${'x'.repeat(5000)}y`]) {
-      const { email } = await createAccount(app, { password: await app.passwords.hash(password) });
+      const { email } = await createUser(app, { password: await app.passwords.hash(password) });
       t.equal((await post('/auth/login', { email, password })).statusCode, 200, 'correct');
       for (const wrong of [`${password} `, password.slice(0, -1) || 'x', password.toUpperCase().trim() || '  ']) {
         refused(t, await post('/auth/login', { email, password: wrong }), 'INVALID_CREDENTIALS', 'wrong');
@@ -151,7 +151,7 @@ t.test('valid input is accepted', async (t) => {
 
 t.test('a malformed body returns 400 INVALID_PAYLOAD and creates no session', async (t) => {
   const before = await sessionCount();
-  const { email, password } = admin;
+  const { email, password } = administrator;
   const notText = [null, 0, 1, true, false, [], ['x'], {}, { $ne: '' }];
   const illFormed = [
     '',
@@ -202,8 +202,8 @@ t.test('a malformed body returns 400 INVALID_PAYLOAD and creates no session', as
   ];
   for (const body of bodies) refused(t, await post('/auth/login', body), 'INVALID_PAYLOAD', JSON.stringify(body));
 
-  const json = JSON.stringify(admin);
-  const form = new URLSearchParams(admin).toString();
+  const json = JSON.stringify(administrator);
+  const form = new URLSearchParams(administrator).toString();
   const raw: [what: string, type: string | undefined, payload: string | Buffer | undefined][] = [
     ['no body', undefined, undefined],
     ['an empty body', 'application/json', ''],
@@ -217,7 +217,11 @@ t.test('a malformed body returns 400 INVALID_PAYLOAD and creates no session', as
     ['a text', 'application/json', '"email"'],
     ['single quotes', 'application/json', `{'email':'${email}','password':'${password}'}`],
     ['bytes that are not UTF-8', 'application/json', Buffer.from(json.replace('admin', '\xe9'), 'latin1')],
-    ['a body that is too large', 'application/json', JSON.stringify({ ...admin, more: 'x'.repeat(1024 * 1024) })],
+    [
+      'a body that is too large',
+      'application/json',
+      JSON.stringify({ ...administrator, more: 'x'.repeat(1024 * 1024) }),
+    ],
   ];
   for (const [what, type, payload] of raw) {
     const response = await request({
@@ -233,21 +237,21 @@ t.test('a malformed body returns 400 INVALID_PAYLOAD and creates no session', as
 
 t.test('every rejected login returns the same 401 response (CVE-2024-39896, CVE-2024-41952)', async (t) => {
   const before = await sessionCount();
-  const password = accountPassword;
+  const password = userPassword;
   const inactive = await Promise.all(
     userStatuses
       .filter((status) => status !== 'active')
-      .map(async (status) => ({ what: status, email: (await createAccount(app, { status })).email })),
+      .map(async (status) => ({ what: status, email: (await createUser(app, { status })).email })),
   );
   t.equal(inactive.length, 5);
   const cases = [
-    { what: 'wrong password', email: admin.email },
+    { what: 'wrong password', email: administrator.email },
     { what: 'unknown email address', email: 'nobody@example.com' },
     { what: 'the longest valid address', email: `${'a'.repeat(116)}@example.com` },
-    { what: 'user without a password', email: (await createAccount(app, { password: null })).email },
-    { what: 'user of another provider', email: (await createAccount(app, { provider: 'github' })).email },
-    { what: 'empty stored password', email: (await createAccount(app, { password: '' })).email },
-    { what: 'password stored in plaintext', email: (await createAccount(app, { password })).email },
+    { what: 'user without a password', email: (await createUser(app, { password: null })).email },
+    { what: 'user of another provider', email: (await createUser(app, { provider: 'github' })).email },
+    { what: 'empty stored password', email: (await createUser(app, { password: '' })).email },
+    { what: 'password stored in plaintext', email: (await createUser(app, { password })).email },
     ...inactive,
   ];
   const expected = await post('/auth/login', { email: 'no.such.user@example.com', password });
@@ -262,7 +266,7 @@ t.test('every rejected login returns the same 401 response (CVE-2024-39896, CVE-
   }
   t.equal(await sessionCount(), before, 'no session was created');
 
-  const account = await createAccount(app);
+  const account = await createUser(app);
   await post('/auth/login', { ...account, password: 'wrong' });
   t.equal(await lastAccessOf(app, account.id), null, 'a rejected login does not update last_access');
 });
@@ -274,7 +278,7 @@ t.test('a login respects changes to the user that are made while the password is
     passwords.verify = verify;
   });
   const loginWhile = async (change: (id: string) => Promise<void>) => {
-    const account = await createAccount(app);
+    const account = await createUser(app);
     passwords.verify = async (stored, password) => {
       const matches = await verify(stored, password);
       passwords.verify = verify;
@@ -285,7 +289,7 @@ t.test('a login respects changes to the user that are made while the password is
     return { response, sessions: await sessionsOf(account.id) };
   };
   const other = await passwords.hash('another password');
-  const same = await passwords.hash(accountPassword);
+  const same = await passwords.hash(userPassword);
   const tfaSecret = 'sealed';
   const cases = [
     { what: 'suspended', columns: { status: 'suspended' }, code: 'INVALID_CREDENTIALS' },
@@ -294,13 +298,13 @@ t.test('a login respects changes to the user that are made while the password is
     { what: 'with two-factor authentication', columns: { tfaSecret }, code: 'INVALID_OTP' },
   ] as const;
   for (const { what, columns, code } of cases) {
-    const { response, sessions } = await loginWhile((id) => updateAccount(app, id, columns));
+    const { response, sessions } = await loginWhile((id) => changeUser(app, id, columns));
     refused(t, response, code, what);
     t.strictSame(sessions, [], `${what}: no session`);
   }
-  const gone = await loginWhile((id) => deleteAccount(app, id));
+  const gone = await loginWhile((id) => deleteUser(app, id));
   refused(t, gone.response, 'INVALID_CREDENTIALS', 'deleted');
-  const renewed = await loginWhile((id) => updateAccount(app, id, { password: same }));
+  const renewed = await loginWhile((id) => changeUser(app, id, { password: same }));
   t.equal(renewed.response.statusCode, 200, 'a new hash of the same password');
   t.equal(renewed.sessions.length, 1);
 });
@@ -314,7 +318,7 @@ t.test(
       return made?.id ?? '';
     };
     const [former, later] = [await role('former'), await role('later')];
-    const account = await createAccount(app, { role: former });
+    const account = await createUser(app, { role: former });
     const change = async (columns: { role: string } | { status: string }) => {
       const logins: ReturnType<typeof post>[] = [];
       await app.db.transaction(async (tx) => {
@@ -337,7 +341,7 @@ t.test(
 
 t.test('a login stores the session and the time of access, but no secrets', async (t) => {
   t.test('a login stores the time of access, according to the clock of the service', async (t) => {
-    const account = await createAccount(app);
+    const account = await createUser(app);
     t.equal(await lastAccessOf(app, account.id), null);
     clock.advance(3 * day);
     const before = clock.now().getTime();
@@ -349,7 +353,7 @@ t.test('a login stores the session and the time of access, but no secrets', asyn
   t.test('a login stores a session with its address, user agent and expiry', async (t) => {
     const lifetimes = { json: 7 * day, cookie: 7 * day, session: day };
     for (const [mode, lifetime] of Object.entries(lifetimes)) {
-      const account = await createAccount(app);
+      const account = await createUser(app);
       const before = clock.now().getTime();
       const response = await request({
         method: 'POST',
@@ -373,7 +377,7 @@ t.test('a login stores the session and the time of access, but no secrets', asyn
 
   t.test('a user agent is truncated to 255 characters, and an empty one is stored as null', async (t) => {
     const kept = async (userAgent: string) => {
-      const account = await createAccount(app);
+      const account = await createUser(app);
       const headers = { 'user-agent': userAgent };
       t.equal((await request({ method: 'POST', url: '/auth/login', payload: account, headers })).statusCode, 200);
       return (await sessionsOf(account.id))[0]?.userAgent;
@@ -385,7 +389,7 @@ t.test('a login stores the session and the time of access, but no secrets', asyn
   });
 
   t.test('a session can store an IPv6 address', async (t) => {
-    const account = await createAccount(app);
+    const account = await createUser(app);
     const options = { method: 'POST', url: '/auth/login', payload: account, remoteAddress: '2001:db8::1' } as const;
     t.equal((await request(options)).statusCode, 200);
     t.equal((await sessionsOf(account.id))[0]?.ip, '2001:db8::1');
@@ -393,7 +397,7 @@ t.test('a login stores the session and the time of access, but no secrets', asyn
 
   t.test('tokens and passwords are stored only as hashes', async (t) => {
     const secret = 'a password that is found nowhere';
-    const account = await createAccount(app, { password: await app.passwords.hash(secret) });
+    const account = await createUser(app, { password: await app.passwords.hash(secret) });
     const login = async (mode: string) => {
       const response = await post('/auth/login', { email: account.email, password: secret, mode });
       const cookies = setCookies(response);
@@ -435,7 +439,7 @@ t.test('a login stores the session and the time of access, but no secrets', asyn
 
 t.test('a nonexistent route returns 404 ROUTE_NOT_FOUND', async (t) => {
   for (const url of ['/auth/login/unknown', '/auth/login/default', '/auth/login/json', '/auth/logins']) {
-    const response = await post(url, admin);
+    const response = await post(url, administrator);
     refused(t, response, 'ROUTE_NOT_FOUND', url);
     t.equal(response.json().errors[0].extensions.path, url);
   }
@@ -449,7 +453,10 @@ t.test('AUTH_DISABLE_DEFAULT disables only the login route', async (t) => {
     AUTH_DISABLE_DEFAULT: 'true',
     ADMIN_TOKEN: 'a-static-token-of-32-characters-for-tests',
   });
-  refused(t, await post('/auth/login', admin), 'ROUTE_NOT_FOUND', 'correct password');
+  refused(t, await post('/auth/login', administrator), 'ROUTE_NOT_FOUND', 'correct password');
   refused(t, await post('/auth/login', {}), 'ROUTE_NOT_FOUND', 'no body');
-  t.equal((await get('/users/me', bearer('a-static-token-of-32-characters-for-tests'))).json().data.email, admin.email);
+  t.equal(
+    (await get('/users/me', bearer('a-static-token-of-32-characters-for-tests'))).json().data.email,
+    administrator.email,
+  );
 });

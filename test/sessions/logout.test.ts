@@ -1,9 +1,9 @@
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { sessions } from '../../db/schema.js';
-import { admin, bearer, codeOf, startTestApp, type TestApp } from '../helpers/app.js';
+import { bearer, codeOf, startTestApp, type TestApp } from '../helpers/app.js';
 import { day, minute, second } from '../helpers/clock.js';
-import { changeUser, createUser } from '../helpers/records.js';
+import { administrator } from '../helpers/credentials.js';
 import {
   type ClientSession,
   carry,
@@ -17,6 +17,7 @@ import {
   sessionCookie,
   sessionOf,
 } from '../helpers/sessions.js';
+import { changeUser, createUser } from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, clock, post } = service;
@@ -292,7 +293,7 @@ t.test('a logout clears only cookies of the service that the request contains', 
       SESSION_COOKIE_DOMAIN: 'accounts.example.com',
       SESSION_COOKIE_SAME_SITE: 'strict',
     });
-    const login = (mode: string) => configured.post('/auth/login', { ...admin, mode });
+    const login = (mode: string) => configured.post('/auth/login', { ...administrator, mode });
     const attributes = ({ path, domain, secure, httpOnly, sameSite }: Record<string, unknown>) => ({
       path,
       domain,

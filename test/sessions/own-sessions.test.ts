@@ -5,9 +5,10 @@ import { sessions } from '../../db/schema.js';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
 import { clearedCookies } from '../helpers/cookies.js';
-import { createPolicy, createUser } from '../helpers/records.js';
+import { createPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { type ClientSession, claimsOf, logIn, modes, readMe, refresh, sessionOf } from '../helpers/sessions.js';
+import { createUser } from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, clock, get, post, request } = service;

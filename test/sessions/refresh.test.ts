@@ -7,7 +7,6 @@ import type { SessionMode } from '../../schemas/sessions.js';
 import { userStatuses } from '../../schemas/users.js';
 import { codeOf, startTestApp } from '../helpers/app.js';
 import { day, minute, second } from '../helpers/clock.js';
-import { changeUser, createUser, lastAccessOf } from '../helpers/records.js';
 import {
   type ClientSession,
   carry,
@@ -22,6 +21,7 @@ import {
   sessionOf,
 } from '../helpers/sessions.js';
 import { countStatements } from '../helpers/statements.js';
+import { changeUser, createUser, lastAccessOf } from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, clock, post } = service;

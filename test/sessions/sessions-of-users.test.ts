@@ -4,9 +4,10 @@ import t from 'tap';
 import { permissions, sessions } from '../../db/schema.js';
 import { maxListed } from '../../plugins/sessions/active-sessions.js';
 import { bearer, startTestApp } from '../helpers/app.js';
-import { createPolicy, createUser } from '../helpers/records.js';
+import { createPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { claimsOf, logIn, modes, readMe } from '../helpers/sessions.js';
+import { createUser } from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, clock, get, request } = service;

@@ -2,14 +2,14 @@ import { hash } from '@node-rs/argon2';
 import t from 'tap';
 import { settings } from '../../db/schema.js';
 import { readCode } from '../../plugins/tokens/typed-codes.js';
-import { createAccount } from '../helpers/accounts.js';
-import { admin, bearer, codeOf, startTestApp } from '../helpers/app.js';
+import { bearer, codeOf, startTestApp } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import { mailsTo } from '../helpers/mails.js';
 import { createPolicy } from '../helpers/records.js';
-import { tokenHolder } from '../helpers/rights.js';
 import { openSession } from '../helpers/sessions.js';
 import { codeOfStep, currentCode } from '../helpers/totp.js';
-import { newHolder, newPerson, nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
+import { nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
+import { createSignedInUser, createUser, createUserWithToken } from '../helpers/users.js';
 
 // The same password and the same code can be typed as different characters, depending on the keyboard and the system.
 
@@ -19,7 +19,7 @@ const decomposed = composed.normalize('NFD');
 const service = await startTestApp(t, { ADMIN_PASSWORD: decomposed, REGISTRATION_ANSWER_TIME: '1ms' });
 const { app, post } = service;
 await app.db.update(settings).set({ emailLogin: true, publicRegistration: true, publicRegistrationVerifyEmail: false });
-const administrator = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
 
 t.test('a password is the same, whether its accents are separate characters or not', async (t) => {
   const logIn = (email: string, password: string) => post('/auth/login', { email, password });
@@ -27,16 +27,16 @@ t.test('a password is the same, whether its accents are separate characters or n
     for (const password of [composed, decomposed]) t.equal((await logIn(email, password)).statusCode, 200, what);
     t.equal(codeOf(await logIn(email, composed.replace('è', 'e'))), 'INVALID_CREDENTIALS', `${what}: another letter`);
   };
-  await works(admin.email, 'ADMIN_PASSWORD');
+  await works(administrator.email, 'ADMIN_PASSWORD');
   for (const [index, password] of [composed, decomposed].entries()) {
     const email = `user-${index}@example.com`;
     const form = index === 0 ? 'composed' : 'decomposed';
-    await post('/users', { email, password }, await openSession(app, administrator.id));
+    await post('/users', { email, password }, await openSession(app, admin.id));
     await works(email, `created by an administrator, ${form}`);
     const registered = `registered-${index}@example.com`;
     t.equal((await post('/users/register', { email: registered, password })).statusCode, 204);
     await works(registered, `registered, ${form}`);
-    const person = await createAccount(app);
+    const person = await createUser(app);
     const headers = await openSession(app, person.id);
     const change = (body: object) => post('/users/me/password', body, headers);
     t.equal((await change({ password })).statusCode, 204);
@@ -59,7 +59,7 @@ t.test('a password is the same, whether its accents are separate characters or n
 });
 
 t.test('a password that was hashed before hashes were normalized still works as it was typed', async (t) => {
-  const account = await createAccount(app, { password: await hash(decomposed, { memoryCost: 8192, timeCost: 1 }) });
+  const account = await createUser(app, { password: await hash(decomposed, { memoryCost: 8192, timeCost: 1 }) });
   t.equal((await post('/auth/login', { email: account.email, password: decomposed })).statusCode, 200);
 });
 
@@ -81,7 +81,7 @@ const written: Record<string, (code: string) => string> = {
 
 t.test('a code can contain spaces and any decimal digits', async (t) => {
   for (const [how, write] of Object.entries(written)) {
-    const holder = await newHolder(service);
+    const holder = await createSignedInUser(service, { tfa: true });
     t.equal((await holder.login(write(codeOfStep(nextStep(service))))).statusCode, 200, `a login ${how}`);
     const headers = await openSession(app, holder.id);
     const proof = { otp: write(codeOfStep(nextStep(service))) };
@@ -94,14 +94,14 @@ t.test('a code can contain spaces and any decimal digits', async (t) => {
     const disabled = await holder.disable({ otp: write(codeOfStep(nextStep(service))) }, headers);
     t.equal(disabled.statusCode, 204, `turning it off ${how}`);
 
-    const { email } = await createAccount(app);
+    const { email } = await createUser(app);
     const binding = 'b'.repeat(32);
     await post('/auth/email/request', { email, binding });
     const [mail] = await mailsTo(app, email);
     const code = write(/\b\d{6}\b/.exec(mail?.text ?? '')?.[0] ?? '');
     t.equal((await post('/auth/email', { email, code, binding })).statusCode, 200, `a code from an email ${how}`);
   }
-  const person = await newPerson(service, { policies: [await ownSecretPolicy(app)] });
+  const person = await createSignedInUser(service, { policies: [await ownSecretPolicy(app)] });
   const { secret } = (await person.generate({ password: person.password })).json();
   nextStep(service);
   const code = currentCode(secret, service.clock.now());
@@ -120,7 +120,7 @@ t.test('other characters are not removed from a code', async (t) => {
     `${code}${' '.repeat(90)}`,
   ];
   for (const otp of wrong) {
-    const holder = await newHolder(service);
+    const holder = await createSignedInUser(service, { tfa: true });
     t.equal(codeOf(await holder.login(otp)), 'INVALID_OTP', JSON.stringify(otp));
   }
   for (let codePoint = 0; codePoint < 0x20000; codePoint++) {

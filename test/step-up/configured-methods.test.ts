@@ -10,7 +10,7 @@ import { addPasskeyTo, assertion } from '../helpers/passkeys.js';
 import { refused } from '../helpers/refusals.js';
 import { everyPermission, policyWith } from '../helpers/rights.js';
 import { logIn, makeStale } from '../helpers/sessions.js';
-import { newPerson } from '../helpers/two-factor.js';
+import { createSignedInUser } from '../helpers/users.js';
 
 /** What the configuration changes: ways of signing in that are turned off, managed users, and no period. */
 
@@ -22,7 +22,7 @@ t.test('without a period, a second factor protects itself, too', async (t) => {
   const directus = await startTestApp(t, { REAUTHENTICATION_PERIOD: '0' });
   const elsewhere = await policyWith(directus.app, everyPermission, { enforceTfa: true, ipAccess: ['192.0.2.0/24'] });
   const general = await policyWith(directus.app, everyPermission);
-  const user = await newPerson(directus, { policies: [elsewhere, general] });
+  const user = await createSignedInUser(directus, { policies: [elsewhere, general] });
   await addPasskeyTo(directus, user.id);
   const { headers } = await logIn(directus, 'json', user);
   refused(t, await options(headers, directus), 'REAUTHENTICATION_REQUIRED', 'with the period 0');
@@ -34,7 +34,7 @@ t.test('without a period, a second factor protects itself, too', async (t) => {
     const change = await directus.request({ method: 'PATCH', url: '/users/me', payload, headers: who });
     refused(t, change, what, what);
   }
-  const { id } = await newPerson(directus, { policies: [general] });
+  const { id } = await createSignedInUser(directus, { policies: [general] });
   const titled = await directus.request({ method: 'PATCH', url: '/users/me', payload: { title: id }, headers });
   t.equal(titled.statusCode, 200, 'other fields');
 });
@@ -65,7 +65,7 @@ t.test('what cannot sign a user in makes no session fresh', async (t) => {
   const methodsOf = async (headers: Headers) =>
     methodsIn(await off.post('/users/me/password', { password: `a long password ${randomUUID()}` }, headers));
 
-  const owner = await newPerson(off, { policies: [enforced, general] });
+  const owner = await createSignedInUser(off, { policies: [enforced, general] });
   await makeStale(off.app, owner.id);
   t.strictSame(await methodsOf(owner.headers), ['email'], 'a password');
   const prove = (body: object, headers = owner.headers) => off.post('/auth/reauthenticate', body, headers);
@@ -85,7 +85,7 @@ t.test('what cannot sign a user in makes no session fresh', async (t) => {
   t.equal((await prove({ code })).statusCode, 204, 'the email code of users who have nothing else');
   t.equal((await owner.generate({})).statusCode, 200, 'generate, without the password');
 
-  const linked = await newPerson(off, { policies: [general], provider: 'alpha', password: null });
+  const linked = await createSignedInUser(off, { policies: [general], provider: 'alpha', password: null });
   await link(linked, 'alpha');
   await link(linked, 'retired');
   await makeStale(off.app, linked.id);
@@ -93,7 +93,7 @@ t.test('what cannot sign a user in makes no session fresh', async (t) => {
 
   const managed = await startTestApp(t, providers);
   const rights = await policyWith(managed.app, everyPermission);
-  const user = await newPerson(managed, { policies: [rights], provider: 'managing' });
+  const user = await createSignedInUser(managed, { policies: [rights], provider: 'managing' });
   const add = (provider: string) =>
     managed.app.db
       .insert(identities)

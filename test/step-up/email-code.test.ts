@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { createAccount } from '../helpers/accounts.js';
 import { recorded } from '../helpers/activity.js';
 import { startTestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
 import { codeIn, mailsTo } from '../helpers/mails.js';
 import { refused } from '../helpers/refusals.js';
-import { tokenHolder } from '../helpers/rights.js';
 import { makeStale, openSession } from '../helpers/sessions.js';
 import { rfcSecret } from '../helpers/totp.js';
+import { createUser, createUserWithToken, type NewUser } from '../helpers/users.js';
 
 /** Users who have no password prove their identity with a code from an email. The setting `email_login` is off. */
 
@@ -27,8 +26,8 @@ const codeTo = async (email: string) => {
 };
 
 /** A user whose session is stale. By default, they have no password. */
-async function stale(columns: Parameters<typeof createAccount>[1] = {}) {
-  const user = await createAccount(app, { password: null, ...columns });
+async function stale(columns: NewUser = {}) {
+  const user = await createUser(app, { password: null, ...columns });
   const headers = await openSession(app, user.id);
   await makeStale(app, user.id);
   return { ...user, headers };
@@ -93,7 +92,7 @@ t.test('users who have another proof in this service get no code', async (t) => 
 });
 
 t.test('a code is only for sessions, and a password that was set voids it', async (t) => {
-  const { headers } = await tokenHolder(app, {});
+  const { headers } = await createUserWithToken(app, {});
   refused(t, await ask(headers), 'FORBIDDEN', 'a static token');
   refused(t, await ask({}), 'INVALID_PAYLOAD', 'an anonymous caller');
   const user = await stale();

@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { identities, sessions } from '../../db/schema.js';
-import { createAccount, createTfaAccount, updateAccount } from '../helpers/accounts.js';
 import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
 import { minute, second } from '../helpers/clock.js';
 import { refused } from '../helpers/refusals.js';
-import { tokenHolder } from '../helpers/rights.js';
 import { logIn, modes, refresh, sessionOf } from '../helpers/sessions.js';
 import { codeOfStep } from '../helpers/totp.js';
 import { nextStep } from '../helpers/two-factor.js';
+import { changeUser, createUser, createUserWithToken } from '../helpers/users.js';
 
 const provider = {
   AUTH_PROVIDERS: 'forge',
@@ -32,7 +31,7 @@ t.test(
   'a session is fresh for REAUTHENTICATION_PERIOD after its login, and a refresh does not extend this period',
   async (t) => {
     const service = await startTestApp(t);
-    const account = await createAccount(service.app);
+    const account = await createUser(service.app);
     for (const mode of modes) {
       const session = await logIn(service, mode, account);
       refused(t, await unlink(service, session.headers), 'FORBIDDEN', `${mode}: at first`);
@@ -56,7 +55,7 @@ t.test('an anonymous caller gets 401, and a static token gets 403', async (t) =>
   for (const period of ['15m', '0']) {
     const service = await startTestApp(t, { REAUTHENTICATION_PERIOD: period });
     refused(t, await unlink(service, {}), 'INVALID_CREDENTIALS', period);
-    const response = await unlink(service, (await tokenHolder(service.app)).headers);
+    const response = await unlink(service, (await createUserWithToken(service.app)).headers);
     refused(t, response, 'FORBIDDEN', period);
     t.match(response.json().errors[0].extensions.reason, /static token/);
   }
@@ -64,7 +63,7 @@ t.test('an anonymous caller gets 401, and a static token gets 403', async (t) =>
 
 t.test('with REAUTHENTICATION_PERIOD=0, no session has to be fresh', async (t) => {
   const service = await startTestApp(t, { REAUTHENTICATION_PERIOD: '0' });
-  const { headers, accessToken } = await logIn(service, 'session', await createAccount(service.app));
+  const { headers, accessToken } = await logIn(service, 'session', await createUser(service.app));
   service.clock.advance(60 * minute);
   const response = await unlink(service, headers);
   refused(t, response, 'FORBIDDEN', 'for another reason');
@@ -73,7 +72,7 @@ t.test('with REAUTHENTICATION_PERIOD=0, no session has to be fresh', async (t) =
 
 t.test('a login on an instance whose clock was ahead is not fresh for longer', async (t) => {
   const service = await startTestApp(t);
-  const account = await createAccount(service.app);
+  const account = await createUser(service.app);
   const { headers } = await logIn(service, 'session', account);
   const ahead = new Date(service.clock.now().getTime() + 60 * minute);
   await service.app.db.update(sessions).set({ authenticatedAt: ahead }).where(eq(sessions.user, account.id));
@@ -100,7 +99,7 @@ t.test('the error lists how this user can prove their identity', async (t) => {
     };
   };
 
-  const plain = await createAccount(app);
+  const plain = await createUser(app);
   t.strictSame(await (await methodsFor(plain))(), ['password']);
 
   await link(plain.id, 'a provider that is no longer configured');
@@ -109,12 +108,12 @@ t.test('the error lists how this user can prove their identity', async (t) => {
   t.strictSame(await (await methodsFor(plain))(), ['password', 'provider']);
 
   const step = nextStep(service);
-  const careful = await createTfaAccount(app);
+  const careful = await createUser(app, { tfa: true });
   t.strictSame(await (await methodsFor(careful, codeOfStep(step)))(), ['otp']);
 
-  const foreign = await createAccount(app);
+  const foreign = await createUser(app);
   const methods = await methodsFor(foreign);
-  await updateAccount(app, foreign.id, { provider: 'forge', externalIdentifier: 'octo' });
+  await changeUser(app, foreign.id, { provider: 'forge', externalIdentifier: 'octo' });
   t.strictSame(await methods(), ['email']);
   await link(foreign.id, 'forge');
   t.strictSame(await methods(), ['email', 'provider'], 'a password that cannot sign the user in is not listed');

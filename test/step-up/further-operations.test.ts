@@ -1,14 +1,14 @@
 import t from 'tap';
 import { userPolicies } from '../../db/schema.js';
-import { createAccount } from '../helpers/accounts.js';
 import { bearer, startTestApp } from '../helpers/app.js';
-import { createPolicy, createUser } from '../helpers/records.js';
+import { createPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { logIn, makeStale } from '../helpers/sessions.js';
+import { createUser } from '../helpers/users.js';
 
 t.test('a rejected password is reported, and a new address requires a fresh session', async (t) => {
   const service = await startTestApp(t);
-  const account = await createAccount(service.app);
+  const account = await createUser(service.app);
   const { headers } = await logIn(service, 'json', account);
   refused(t, await service.post('/users/me/password', { password: 'short' }, headers), 'FAILED_VALIDATION', 'short');
   await makeStale(service.app, account.id);
@@ -19,7 +19,7 @@ t.test('a rejected password is reported, and a new address requires a fresh sess
 t.test('a bulk update that grants administrator access to policies requires a fresh session', async (t) => {
   const service = await startTestApp(t);
   const { app, request } = service;
-  const account = await createAccount(app);
+  const account = await createUser(app);
   const administration = await createPolicy(app, { adminAccess: true });
   const policy = await createPolicy(app);
   const member = await createUser(app);

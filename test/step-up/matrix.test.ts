@@ -11,7 +11,8 @@ import { createPolicy, createRole } from '../helpers/records.js';
 import { everyPermission, policyWith } from '../helpers/rights.js';
 import { makeStale, openSession } from '../helpers/sessions.js';
 import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { newHolder, newPerson, nextStep, type Person } from '../helpers/two-factor.js';
+import { nextStep } from '../helpers/two-factor.js';
+import { createSignedInUser, type SignedInUser } from '../helpers/users.js';
 import { refusedUnchanged, startWithAdmin } from '../helpers/writing.js';
 
 /** Every operation for which a stolen token must not be sufficient, with every kind of caller. */
@@ -45,7 +46,7 @@ const everything = await policyWith(app, everyPermission);
 const administration = await createPolicy(app, { adminAccess: true });
 
 type Headers = Record<string, string>;
-type Operation = (person: Person, headers: Headers) => Promise<LightMyRequestResponse>;
+type Operation = (person: SignedInUser, headers: Headers) => Promise<LightMyRequestResponse>;
 
 const patch = (url: string, payload: object, headers: Headers) => request({ method: 'PATCH', url, payload, headers });
 const newPassword = () => `a password nobody has guessed ${randomUUID()}`;
@@ -75,7 +76,7 @@ const ofOwnRow: Record<string, Operation> = Object.fromEntries(
   ),
 );
 
-const link = async ({ id }: Person, identifier = randomUUID()) => {
+const link = async ({ id }: SignedInUser, identifier = randomUUID()) => {
   const [made] = await app.db
     .insert(identities)
     .values({ user: id, provider: 'alpha', identifier, email: null, isPrimary: false, createdAt: app.clock() })
@@ -106,18 +107,18 @@ const withoutPassword: Record<string, Operation> = {
 };
 
 const newProviderUser = async () => {
-  const person = await newPerson(service, { policies: [everything], provider: 'alpha', password: null });
+  const person = await createSignedInUser(service, { policies: [everything], provider: 'alpha', password: null });
   await link(person);
   return person;
 };
 const callers = {
   'a user': {
-    make: () => newPerson(service, { policies: [everything] }),
+    make: () => createSignedInUser(service, { policies: [everything] }),
     methods: ['password'],
     operations: { ...ofOwnRow, ...ofOwnAccount, ...withoutTfa },
   },
   'an administrator': {
-    make: () => newPerson(service, { policies: [administration] }),
+    make: () => createSignedInUser(service, { policies: [administration] }),
     methods: ['password'],
     operations: { ...ofOwnRow, ...ofOwnAccount, ...withoutTfa },
   },
@@ -128,7 +129,7 @@ const callers = {
   },
   'a user who has only a passkey': {
     make: async () => {
-      const person = await newPerson(service, { policies: [everything], password: null });
+      const person = await createSignedInUser(service, { policies: [everything], password: null });
       await addPasskeyTo(service, person.id);
       return person;
     },
@@ -136,7 +137,7 @@ const callers = {
     operations: { ...ofOwnRow, ...ofOwnAccount, ...withoutTfa, ...withoutPassword },
   },
   'a user with TFA': {
-    make: () => newHolder(service, { policies: [everything] }),
+    make: () => createSignedInUser(service, { tfa: true, policies: [everything] }),
     methods: ['otp'],
     operations: { ...ofOwnRow, ...ofOwnAccount, ...withTfa },
   },
@@ -213,7 +214,7 @@ t.test(
     const rights = await policyWith(directus.app, everyPermission);
     for (const [what, operation] of Object.entries(ofOwnRow)) {
       if (!what.startsWith('PATCH /users/me')) continue;
-      const person = await newPerson(directus, { policies: [rights] });
+      const person = await createSignedInUser(directus, { policies: [rights] });
       const send = (headers: Headers) =>
         directus.request({
           method: 'PATCH',
@@ -226,14 +227,14 @@ t.test(
       if (!what.includes('token')) t.equal((await send(person.tokenHeaders)).statusCode, 200, `${what}: token`);
       t.ok(operation);
     }
-    const person = await newPerson(directus, { policies: [rights] });
+    const person = await createSignedInUser(directus, { policies: [rights] });
     const response = await directus.post('/users/me/password', { password: newPassword() }, person.tokenHeaders);
     t.equal(codeOf(response), 'FORBIDDEN');
   },
 );
 
 t.test('changes to other fields require no fresh session', async (t) => {
-  const ada = await newPerson(service, { policies: [everything] });
+  const ada = await createSignedInUser(service, { policies: [everything] });
   await makeStale(app, ada.id);
   for (const headers of [ada.headers, ada.tokenHeaders]) {
     t.equal((await patch('/users/me', { title: 'Dr.', first_name: 'Ada' }, headers)).statusCode, 200);
@@ -244,7 +245,7 @@ t.test('changes to other fields require no fresh session', async (t) => {
     );
     t.equal((await patch('/users/me', { token: '**********' }, headers)).statusCode, 200, 'the masked token');
   }
-  const others = await newPerson(service, { policies: [] });
+  const others = await createSignedInUser(service, { policies: [] });
   const data = { password: newPassword(), email: `${randomUUID()}@example.com` };
   t.equal((await patch(`/users/${others.id}`, data, ada.headers)).statusCode, 200, 'other fields of other users');
 });
@@ -259,7 +260,7 @@ t.test('a session that is not fresh can change the password with current_passwor
     { collection: 'users', action: 'update', fields: ['password'], permissions: { id: { _eq: '$CURRENT_USER' } } },
   ]);
   for (const [what, operation] of Object.entries(routes)) {
-    const ada = await newPerson(service, { policies: [onlyPassword] });
+    const ada = await createSignedInUser(service, { policies: [onlyPassword] });
     const send = (currentPassword: unknown, headers = ada.headers) =>
       operation({ password: newPassword(), current_password: currentPassword })(ada, headers);
     const isRefused = (value: unknown, code: Parameters<typeof refusedUnchanged>[3][0], headers = ada.headers) =>
@@ -277,7 +278,7 @@ t.test('a session that is not fresh can change the password with current_passwor
     t.notOk(done.body.includes(ada.password));
     t.equal(codeOf(await operation({ password: newPassword() })(ada, ada.headers)), 'REAUTHENTICATION_REQUIRED');
 
-    const careful = await newHolder(service, { policies: [onlyPassword] });
+    const careful = await createSignedInUser(service, { tfa: true, policies: [onlyPassword] });
     const body = (currentPassword: string) => ({ password: newPassword(), current_password: currentPassword });
     t.equal(codeOf(await operation(body('wrong'))(careful, careful.headers)), 'INVALID_CREDENTIALS', 'fresh, wrong');
     await makeStale(app, careful.id);
@@ -286,8 +287,8 @@ t.test('a session that is not fresh can change the password with current_passwor
     t.equal(codeOf(await operation(body('wrong'))(careful, careful.headers)), 'INVALID_CREDENTIALS', 'stale, wrong');
   }
 
-  const ada = await newPerson(service, { policies: [everything] });
-  const others = await newPerson(service, { policies: [] });
+  const ada = await createSignedInUser(service, { policies: [everything] });
+  const others = await createSignedInUser(service, { policies: [] });
   const extra = { title: 'Dr.', current_password: ada.password };
   for (const [what, send] of [
     ['of another user', () => patch(`/users/${others.id}`, extra, ada.headers)],
@@ -305,12 +306,12 @@ t.test('a session that is not fresh can change the password with current_passwor
 t.test(
   'granting administrator access or changing the credentials of another administrator requires a fresh session',
   async (t) => {
-    const root = await newPerson(service, { policies: [administration] });
-    const stale = await newPerson(service, { policies: [administration] });
+    const root = await createSignedInUser(service, { policies: [administration] });
+    const stale = await createSignedInUser(service, { policies: [administration] });
     await makeStale(app, stale.id);
     const mail = () => `${randomUUID()}@example.com`;
-    const plain = async (columns = {}) => newPerson(service, { policies: [], ...columns });
-    const other = () => newPerson(service, { policies: [administration] });
+    const plain = async (columns = {}) => createSignedInUser(service, { policies: [], ...columns });
+    const other = () => createSignedInUser(service, { policies: [administration] });
     const adminRole = await createRole(app, { policies: [administration] });
     const childRole = await createRole(app, { parent: adminRole });
     type Step = (headers: Headers) => Promise<LightMyRequestResponse>;
@@ -459,7 +460,7 @@ t.test(
         return (headers) => patch(`/users/${id}`, { provider: 'alpha', external_identifier: randomUUID() }, headers);
       },
       'the second factor of another administrator': async () => {
-        const { id } = await newHolder(service, { policies: [administration] });
+        const { id } = await createSignedInUser(service, { tfa: true, policies: [administration] });
         return (headers) => post(`/users/${id}/tfa/disable`, undefined, headers);
       },
       'a passkey of another administrator': async () => {
@@ -532,7 +533,7 @@ t.test(
 );
 
 t.test('a stolen token of a stale session cannot be used to gain lasting access', async (t) => {
-  const victim = await newPerson(service, { policies: [everything] });
+  const victim = await createSignedInUser(service, { policies: [everything] });
   await makeStale(app, victim.id);
   const stolen = victim.headers;
   const attempts = [

@@ -1,16 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { createAccount, updateAccount } from '../helpers/accounts.js';
 import { recorded } from '../helpers/activity.js';
 import { codeOf, startTestApp, type TestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
-import { createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { policyWith } from '../helpers/rights.js';
 import { logIn, logOut, makeStale, modes, openSession } from '../helpers/sessions.js';
 import { codeOfStep } from '../helpers/totp.js';
-import { newHolder, newPerson, nextStep, type Person, refusedUntouched, wrongCode } from '../helpers/two-factor.js';
+import { nextStep, refusedUntouched, wrongCode } from '../helpers/two-factor.js';
+import {
+  changeUser,
+  createSignedInUser,
+  createUser,
+  createUserWithToken,
+  type SignedInUser,
+} from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, post } = service;
@@ -24,14 +29,14 @@ async function isFresh({ headers }: { headers: Record<string, string> }, { reque
   return codeOf(response) !== 'REAUTHENTICATION_REQUIRED';
 }
 
-const stale = async <Who extends Person>(person: Who): Promise<Who> => {
+const stale = async <Who extends SignedInUser>(person: Who): Promise<Who> => {
   await makeStale(app, person.id);
   return person;
 };
 
 t.test('presenting the password makes only the current session fresh, in every mode', async (t) => {
   for (const mode of modes) {
-    const account = await createAccount(app);
+    const account = await createUser(app);
     const [mine, other] = [await logIn(service, mode, account), await logIn(service, mode, account)];
     await makeStale(app, account.id);
     t.notOk(await isFresh(mine));
@@ -47,9 +52,9 @@ t.test('presenting the password makes only the current session fresh, in every m
 });
 
 t.test('a failed attempt changes nothing', async (t) => {
-  const ada = await stale(await newPerson(service));
-  const without = await stale(await newPerson(service, { password: null }));
-  const foreign = await stale(await newPerson(service, { provider: 'github' }));
+  const ada = await stale(await createSignedInUser(service));
+  const without = await stale(await createSignedInUser(service, { password: null }));
+  const foreign = await stale(await createSignedInUser(service, { provider: 'github' }));
   const { password } = ada;
   const cases = [
     [ada, {}, 'INVALID_PAYLOAD', 'nothing'],
@@ -86,7 +91,7 @@ t.test('a failed attempt changes nothing', async (t) => {
 t.test('a static token gets 403 with any body', async (t) => {
   const admin = await policyWith(app, [], { adminAccess: true });
   for (const policies of [[], [admin]]) {
-    const { password, headers } = await tokenHolder(app, { policies });
+    const { password, headers } = await createUserWithToken(app, { policies });
     for (const body of [{ password }, { password: 'wrong' }, {}]) {
       refused(t, await prove(body, { headers }), 'FORBIDDEN', JSON.stringify(body));
     }
@@ -94,7 +99,7 @@ t.test('a static token gets 403 with any body', async (t) => {
 });
 
 t.test('with two-factor authentication, a code is both required and sufficient', async (t) => {
-  const ada = await stale(await newHolder(service));
+  const ada = await stale(await createSignedInUser(service, { tfa: true }));
   const { password } = ada;
   const step = nextStep(service);
   const code = codeOfStep(step);
@@ -122,7 +127,7 @@ t.test('with two-factor authentication, a code is both required and sufficient',
 });
 
 t.test('a code makes only one session fresh, even if it is sent many times simultaneously', async (t) => {
-  const ada = await newHolder(service);
+  const ada = await createSignedInUser(service, { tfa: true });
   const all = await Promise.all(Array.from({ length: 4 }, async () => ({ headers: await openSession(app, ada.id) })));
   await stale(ada);
   const otp = codeOfStep(nextStep(service));
@@ -133,7 +138,7 @@ t.test('a code makes only one session fresh, even if it is sent many times simul
 });
 
 t.test('a session that has ended cannot be made fresh, and a replaced password is rejected', async (t) => {
-  const account = await createAccount(app);
+  const account = await createUser(app);
   const session = await logIn(service, 'json', account);
   const { verify } = app.passwords;
   const whileChecking = (work: () => Promise<unknown>) => {
@@ -144,7 +149,7 @@ t.test('a session that has ended cannot be made fresh, and a replaced password i
       return isRight;
     };
   };
-  whileChecking(async () => updateAccount(app, account.id, { password: await app.passwords.hash('another one') }));
+  whileChecking(async () => changeUser(app, account.id, { password: await app.passwords.hash('another one') }));
   refused(t, await prove({ password: account.password }, session), 'INVALID_CREDENTIALS', 'replaced in the meantime');
   whileChecking(() => logOut(service, session));
   refused(t, await prove({ password: 'another one' }, session), 'INVALID_CREDENTIALS', 'logged out in the meantime');
@@ -155,7 +160,7 @@ t.test('wrong passwords and codes are counted together with those at login', asy
   const { app: own, ...rest } = await startTestApp(t);
   const limited = { app: own, ...rest };
   await own.db.update(settings).set({ authLoginAttempts: 4 });
-  const account = await createAccount(own);
+  const account = await createUser(own);
   const headers = await openSession(own, account.id);
   const logInAs = (password: string) => limited.post('/auth/login', { email: account.email, password });
   for (const index of [1, 2]) {
@@ -167,7 +172,7 @@ t.test('wrong passwords and codes are counted together with those at login', asy
     refused(t, await logInAs(password), 'REQUESTS_EXCEEDED', `login: ${password}`);
   }
 
-  const ada = await stale(await newHolder(service));
+  const ada = await stale(await createSignedInUser(service, { tfa: true }));
   const step = nextStep(service);
   for (const index of [1, 2]) {
     refused(t, await prove({ otp: wrongCode(step) }, ada), 'INVALID_OTP', `${index}`);
@@ -206,7 +211,7 @@ t.test('without a limit on wrong logins, wrong passwords in a session still lock
 t.test('a correct password resets the count of wrong passwords', async (t) => {
   const limited = await startTestApp(t);
   await limited.app.db.update(settings).set({ authLoginAttempts: 3 });
-  const account = await createAccount(limited.app);
+  const account = await createUser(limited.app);
   const headers = await openSession(limited.app, account.id);
   for (const password of ['wrong', 'wrong', account.password, 'wrong', 'wrong', account.password]) {
     const { statusCode } = await prove({ password }, { headers }, limited);
@@ -216,7 +221,7 @@ t.test('a correct password resets the count of wrong passwords', async (t) => {
 
 t.test('reauthentication is available before a second factor required by a policy is set up', async (t) => {
   const strict = await policyWith(app, [], { enforceTfa: true, appAccess: true });
-  const ada = await stale(await newPerson(service, { policies: [strict] }));
+  const ada = await stale(await createSignedInUser(service, { policies: [strict] }));
   refused(t, await service.get('/users', ada.headers), 'FORBIDDEN', 'all other routes are forbidden');
   refused(t, await ada.enable({}), 'REAUTHENTICATION_REQUIRED', 'including the setup');
   t.equal((await prove({ password: ada.password }, ada)).statusCode, 204);

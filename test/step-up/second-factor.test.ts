@@ -10,7 +10,8 @@ import { refused } from '../helpers/refusals.js';
 import { everyPermission, policyWith } from '../helpers/rights.js';
 import { claimsOf, logIn, makeStale, modes, openSession, refresh, sessionOf } from '../helpers/sessions.js';
 import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { newHolder, newPerson, nextStep } from '../helpers/two-factor.js';
+import { nextStep } from '../helpers/two-factor.js';
+import { createSignedInUser } from '../helpers/users.js';
 import { startWithAdmin } from '../helpers/writing.js';
 
 /** Where `enforce_tfa` applies, a second factor that a user has protects itself. `strength.test.ts` tries all combinations. */
@@ -20,7 +21,7 @@ const { app, get, post, request } = service;
 const strict = await policyWith(app, everyPermission, { enforceTfa: true });
 
 type Headers = Record<string, string>;
-const person = () => newPerson(service, { policies: [strict] });
+const person = () => createSignedInUser(service, { policies: [strict] });
 const options = (headers: Headers, to: TestApp = service) => to.post('/users/me/passkeys/options', {}, headers);
 const isRestricted = async (headers: Headers) => (await get('/users/me/sessions', headers)).statusCode === 403;
 const methodsIn = (response: Awaited<ReturnType<typeof options>>) => response.json().errors[0].extensions.methods;
@@ -98,7 +99,7 @@ t.test('of two sessions that set up the first factor simultaneously, only one su
 
 t.test('a policy that is added later protects a passkey', async (t) => {
   const everyday = await policyWith(app, everyPermission);
-  const owner = await newPerson(service, { policies: [everyday] });
+  const owner = await createSignedInUser(service, { policies: [everyday] });
   const passkey = await addPasskeyTo(service, owner.id);
   const session = await logIn(service, 'json', owner);
   t.equal((await options(session.headers)).statusCode, 200, 'before');
@@ -110,12 +111,12 @@ t.test('a policy that is added later protects a passkey', async (t) => {
 t.test('a session of an administrator that has not proved the passkey is not fresh', async (t) => {
   const powers = await policyWith(app, [], { adminAccess: true });
   const elsewhere = await policyWith(app, [], { enforceTfa: true, ipAccess: ['192.0.2.0/24'] });
-  const root = await newPerson(service, { policies: [powers, elsewhere] });
+  const root = await createSignedInUser(service, { policies: [powers, elsewhere] });
   const passkey = await addPasskeyTo(service, root.id);
-  const other = await newPerson(service, { policies: [powers] });
+  const other = await createSignedInUser(service, { policies: [powers] });
   const { headers } = await logIn(service, 'json', root);
   const grant = async () => {
-    const { id } = await newPerson(service);
+    const { id } = await createSignedInUser(service);
     return request({ method: 'PATCH', url: `/users/${id}`, payload: { policies: [powers] }, headers });
   };
   const rename = () =>
@@ -146,11 +147,11 @@ t.test('a reset by email keeps the only second factor, and removes recent passke
   t.equal(await count(owner), 1, 'the only one');
   await refusedToAll(t, (await logIn(service, 'json', { ...owner, password })).headers, 'after the reset');
 
-  const free = await newPerson(service);
+  const free = await createSignedInUser(service);
   await addPasskeyTo(service, free.id);
   await reset(free);
   t.equal(await count(free), 0, 'where no second factor is required');
-  const careful = await newHolder(service, { policies: [strict] });
+  const careful = await createSignedInUser(service, { tfa: true, policies: [strict] });
   await addPasskeyTo(service, careful.id);
   await reset(careful);
   t.equal(await count(careful), 0, 'beside an app');
@@ -177,7 +178,7 @@ t.test('after the owner or an administrator has removed the last factor, another
   const again = await logIn(service, 'json', owner);
   t.equal((await options(again.headers)).statusCode, 200);
 
-  const careful = await newHolder(service, { policies: [strict] });
+  const careful = await createSignedInUser(service, { tfa: true, policies: [strict] });
   const { headers: own } = sessionOf('json', await careful.login(codeOfStep(nextStep(service))));
   t.equal((await careful.disable({ otp: codeOfStep(nextStep(service)) }, own)).statusCode, 204);
   t.ok(await isRestricted(own));

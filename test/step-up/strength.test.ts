@@ -13,7 +13,8 @@ import { addPasskeyTo, assertion, creationOptions, signIn } from '../helpers/pas
 import { everyPermission, policyWith } from '../helpers/rights.js';
 import { makeStale } from '../helpers/sessions.js';
 import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { newHolder, newPerson, nextStep } from '../helpers/two-factor.js';
+import { nextStep } from '../helpers/two-factor.js';
+import { createSignedInUser } from '../helpers/users.js';
 import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 import { startWithAdmin, stateOf } from '../helpers/writing.js';
 
@@ -50,7 +51,7 @@ const hasPasskey = (factor: Factor) => factor === 'passkey' || factor === 'both'
 /** A user with a password, an address, an account at a provider, and this second factor. */
 async function personWith(factor: Factor, requirement: Requirement) {
   const columns = { policies: policies[requirement] };
-  const person = await (hasApp(factor) ? newHolder(service, columns) : newPerson(service, columns));
+  const person = await createSignedInUser(service, hasApp(factor) ? { ...columns, tfa: true } : columns);
   const passkey = hasPasskey(factor) ? await addPasskeyTo(service, person.id) : undefined;
   const identifier = String(randomInt(2 ** 47));
   const [identity] = await app.db

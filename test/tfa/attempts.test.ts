@@ -3,24 +3,24 @@ import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../app.js';
 import { sessions } from '../../db/schema.js';
-import { updateAccount } from '../helpers/accounts.js';
 import { codeOf, startTestApp, testConfig } from '../helpers/app.js';
 import { minute, second } from '../helpers/clock.js';
 import { engine } from '../helpers/databases.js';
 import { refused } from '../helpers/refusals.js';
 import { codeOfStep, stepOf } from '../helpers/totp.js';
-import { newHolder, nextStep, ownSecretPolicy, type Person, wrongCode } from '../helpers/two-factor.js';
+import { nextStep, ownSecretPolicy, wrongCode } from '../helpers/two-factor.js';
+import { changeUser, createSignedInUser, type SignedInUser } from '../helpers/users.js';
 
 const service = await startTestApp(t, { REAUTHENTICATION_PERIOD: '30d' });
 const { app, clock, database, get } = service;
 const own = await ownSecretPolicy(app);
-const holder = () => newHolder(service, { policies: [own] });
+const holder = () => createSignedInUser(service, { tfa: true, policies: [own] });
 
 const rightCode = () => codeOfStep(stepOf(clock.now()));
 const wrong = () => wrongCode(stepOf(clock.now()));
 
 /** Sends wrong codes one after another, each of which must be rejected as wrong. */
-async function fail(ada: Person, times: number) {
+async function fail(ada: SignedInUser, times: number) {
   for (let done = 0; done < times; done++) {
     const response = await ada.login(wrong());
     if (codeOf(response) !== 'INVALID_OTP') throw new Error(`Attempt ${done + 1}: ${response.body}`);
@@ -64,7 +64,7 @@ t.test('five wrong codes cause a lock of increasing length, but never a permanen
   nextStep(service);
   t.equal((await ada.login(rightCode())).statusCode, 200, 'the count has restarted');
 
-  await updateAccount(app, ada.id, { tfaFailures: 2_000_000, tfaLockedUntil: null });
+  await changeUser(app, ada.id, { tfaFailures: 2_000_000, tfaLockedUntil: null });
   await fail(ada, 1);
   isLocked(t, await ada.login(wrong()), 900, 'after millions of failures');
 });
@@ -134,7 +134,7 @@ t.test(
   async (t) => {
     const twin = await buildApp(testConfig(), { clock: clock.now, database: database.location });
     t.teardown(() => twin.close());
-    const everywhere = (ada: Person, otp: string) =>
+    const everywhere = (ada: SignedInUser, otp: string) =>
       Promise.all(
         Array.from({ length: 20 }, (_, index) =>
           (index % 2 === 0 ? app : twin).inject({
@@ -150,7 +150,7 @@ t.test(
     const guesses = await everywhere(guesser, wrong());
     t.equal(guesses.filter((response) => codeOf(response) === 'INVALID_OTP').length, 5, 'guesses are counted together');
 
-    const sessionsOf = ({ id }: Person) => app.db.$count(sessions, eq(sessions.user, id));
+    const sessionsOf = ({ id }: SignedInUser) => app.db.$count(sessions, eq(sessions.user, id));
     const ada = await holder();
     const adas = await sessionsOf(ada);
     const otp = codeOfStep(nextStep(service));

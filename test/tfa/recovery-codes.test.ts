@@ -7,23 +7,16 @@ import { dumpDatabase } from '../helpers/dump.js';
 import { createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { codeOfStep } from '../helpers/totp.js';
-import {
-  newHolder,
-  newPerson,
-  nextStep,
-  ownSecretPolicy,
-  type Person,
-  refusedUntouched,
-  wrongCode,
-} from '../helpers/two-factor.js';
+import { nextStep, ownSecretPolicy, refusedUntouched, wrongCode } from '../helpers/two-factor.js';
+import { createSignedInUser, type SignedInUser } from '../helpers/users.js';
 
 const service = await startTestApp(t, { REAUTHENTICATION_PERIOD: '30d' });
 const { app, get } = service;
 const own = await ownSecretPolicy(app);
 const plain = await createRole(app);
-const holder = (columns = {}) => newHolder(service, { role: plain, policies: [own], ...columns });
+const holder = (columns = {}) => createSignedInUser(service, { tfa: true, role: plain, policies: [own], ...columns });
 
-const codesOf = async (ada: Person): Promise<string[]> =>
+const codesOf = async (ada: SignedInUser): Promise<string[]> =>
   (await ada.renewCodes({ password: ada.password })).json().data;
 
 t.test('a user gets ten codes of 80 bits, which are returned once and stored as hashes', async (t) => {
@@ -156,7 +149,7 @@ t.test('an invalid code uses up nothing', async (t) => {
     await refusedUntouched(t, service, ada, () => ada.login(otp), 'INVALID_OTP', otp, 1);
   }
   await refusedUntouched(t, service, bob, () => bob.login(code), 'INVALID_OTP', 'of another user', 1);
-  const off = await newPerson(service, { role: plain, policies: [own] });
+  const off = await createSignedInUser(service, { role: plain, policies: [own] });
   t.equal((await off.login(code)).statusCode, 200, 'a user without a second factor needs no code');
   t.equal((await ada.login(code)).statusCode, 200);
 });
@@ -171,13 +164,13 @@ t.test('a wrong password does not use up a code', async (t) => {
 
 t.test('new codes require a proof of identity', async (t) => {
   const ada = await holder();
-  const off = await newPerson(service, { role: plain, policies: [own] });
+  const off = await createSignedInUser(service, { role: plain, policies: [own] });
   const [recovery = ''] = await codesOf(ada);
   const step = nextStep(service);
   const used = codeOfStep(step - 1);
   t.equal((await ada.login(used)).statusCode, 200);
   const { password } = ada;
-  const cases: [Person, object, 'INVALID_PAYLOAD' | 'INVALID_CREDENTIALS' | 'INVALID_OTP', string, number][] = [
+  const cases: [SignedInUser, object, 'INVALID_PAYLOAD' | 'INVALID_CREDENTIALS' | 'INVALID_OTP', string, number][] = [
     [ada, {}, 'INVALID_PAYLOAD', 'none', 0],
     [ada, { password: '' }, 'INVALID_PAYLOAD', 'an empty password', 0],
     [ada, { password: 1 }, 'INVALID_PAYLOAD', 'a number', 0],

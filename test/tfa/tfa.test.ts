@@ -12,24 +12,16 @@ import { Secret } from 'otpauth';
 import t from 'tap';
 import { recoveryCodes, sessions } from '../../db/schema.js';
 import type { ErrorCode } from '../../schemas/errors.js';
-import { createAccount, storedUser, updateAccount } from '../helpers/accounts.js';
-import { admin, startTestApp } from '../helpers/app.js';
+import { startTestApp } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
 import { tokenFor } from '../helpers/mails.js';
 import { createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { policyWith } from '../helpers/rights.js';
 import { makeStale } from '../helpers/sessions.js';
 import { codeOfStep, rfcSecret, stepLength } from '../helpers/totp.js';
-import {
-  newHolder,
-  newPerson,
-  nextStep,
-  ownSecretPolicy,
-  type Person,
-  refusedUntouched,
-  unknownId,
-  wrongCode,
-} from '../helpers/two-factor.js';
+import { nextStep, ownSecretPolicy, refusedUntouched, unknownId, wrongCode } from '../helpers/two-factor.js';
+import { changeUser, createSignedInUser, createUser, type SignedInUser, storedUser } from '../helpers/users.js';
 import { patch } from '../helpers/writing.js';
 
 const service = await startTestApp(t, { REAUTHENTICATION_PERIOD: '30d' });
@@ -37,8 +29,8 @@ const { app, clock, post, get } = service;
 const own = await ownSecretPolicy(app);
 // With a role, so that the public policy does not apply.
 const plain = await createRole(app);
-const person = (columns = {}) => newPerson(service, { role: plain, policies: [own], ...columns });
-const holder = (columns = {}) => newHolder(service, { role: plain, policies: [own], ...columns });
+const person = (columns = {}) => createSignedInUser(service, { role: plain, policies: [own], ...columns });
+const holder = (columns = {}) => createSignedInUser(service, { tfa: true, role: plain, policies: [own], ...columns });
 
 const bytesOf = (base32: string) => Buffer.from(Secret.fromBase32(base32).bytes);
 const { base32 } = rfcSecret;
@@ -274,7 +266,7 @@ t.test('enabling two-factor authentication', async (t) => {
     t.match(tfaSecret, /^v1\.[\w-]{8}\.[\w-]{16}\.[\w-]+$/);
     t.equal(app.tfaSecrets.open(tfaSecret ?? '', ada.id), base32);
     const eve = await person();
-    await updateAccount(app, eve.id, { tfaSecret });
+    await changeUser(app, eve.id, { tfaSecret });
     const response = await eve.login(codeOfStep(nextStep(service)));
     t.equal(response.statusCode, 500, 'moved to another row, it cannot be decrypted');
     t.equal(await app.db.$count(sessions, eq(sessions.user, eve.id)), 1, 'only the existing session');
@@ -304,7 +296,7 @@ t.test('disabling two-factor authentication', async (t) => {
     const step = nextStep(service);
     await ada.signIn(codeOfStep(step));
     const otp = codeOfStep(step);
-    const cases: [Person, object, string, number][] = [
+    const cases: [SignedInUser, object, string, number][] = [
       [ada, {}, 'missing', 0],
       [ada, { otp: '' }, 'empty', 0],
       [ada, { otp: 1 }, 'a number', 0],
@@ -353,7 +345,7 @@ t.test('a static token cannot change the second factor, whatever rights its user
     const on = await holder({ policies: held });
     const { password } = off;
     const otp = codeOfStep(nextStep(service));
-    const refusedTo = (who: Person, send: () => ReturnType<Person['enable']>, what: string) =>
+    const refusedTo = (who: SignedInUser, send: () => ReturnType<SignedInUser['enable']>, what: string) =>
       refusedUntouched(t, service, who, send, 'FORBIDDEN', what);
     await refusedTo(off, () => off.generate({ password }, off.tokenHeaders), 'generate');
     await refusedTo(off, () => off.generate({}, off.tokenHeaders), 'generate, before the body is read');
@@ -451,7 +443,7 @@ t.test('administrators can disable the second factor of other users', async (t) 
   t.equal((await get('/users/me', session)).statusCode, 401, 'all sessions end');
   t.equal((await ada.login()).statusCode, 200);
   t.equal((await disableOf(ada.id)).statusCode, 204, 'also if it is not enabled');
-  const gone = await createAccount(app, { status: 'suspended', tfaSecret: 'cannot be opened' });
+  const gone = await createUser(app, { status: 'suspended', tfaSecret: 'cannot be opened' });
   t.equal(
     (await disableOf(gone.id)).statusCode,
     204,
@@ -545,7 +537,7 @@ t.test('no secret is logged', async (t) => {
     { logger: { level: 'trace', stream: { write: (line) => lines.push(line) } } },
   );
   const policy = await ownSecretPolicy(logged.app);
-  const ada = await newPerson(logged, { policies: [policy] });
+  const ada = await createSignedInUser(logged, { policies: [policy] });
   const { secret, otpauth_url: otpauthUrl } = (await ada.generate({ password: ada.password })).json();
   const secrets = new Set([secret, otpauthUrl, ada.password, 'a wrong password', 'aaaa-bbbb-cccc-dddd']);
   const code = (offset = 0) => {
@@ -576,7 +568,7 @@ t.test('no secret is logged', async (t) => {
   t.equal((await ada.renewCodes({ password: ada.password })).statusCode, 500);
   t.equal((await ada.disable({ otp: codes[2] })).statusCode, 500);
   logged.app.db.transaction = transaction;
-  await updateAccount(logged.app, ada.id, { tfaFailures: 0, tfaLockedUntil: null });
+  await changeUser(logged.app, ada.id, { tfaFailures: 0, tfaLockedUntil: null });
   t.equal((await ada.login(codes[1])).statusCode, 200, 'a failed request uses up no code');
   t.ok(lines.length > 15);
   const log = lines.join('\n').toLowerCase();
@@ -585,6 +577,6 @@ t.test('no secret is logged', async (t) => {
 });
 
 async function adminHeaders() {
-  const response = await post('/auth/login', admin);
+  const response = await post('/auth/login', administrator);
   return { authorization: `Bearer ${response.json().data.access_token}` };
 }

@@ -4,19 +4,19 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import t from 'tap';
 import { deriveKey } from '../../plugins/platform/key-derivation.js';
-import { createAccount } from '../helpers/accounts.js';
 import { bearer, startTestApp } from '../helpers/app.js';
 import { accessTokenHeader, accessTokenKey, decodeJwt, signJwt } from '../helpers/jwt.js';
 import { sampleOf } from '../helpers/long.js';
 import { tokenFor } from '../helpers/mails.js';
 import { assertUnchanged } from '../helpers/rights.js';
 import { carry, logIn, sessionCookie } from '../helpers/sessions.js';
+import { createUser } from '../helpers/users.js';
 
 /** Invalid JWTs of every kind, sent to every place that accepts JWTs. */
 
 const service = await startTestApp(t);
 const { app, get, post } = service;
-const account = await createAccount(app);
+const account = await createUser(app);
 const session = await logIn(service, 'session', account);
 const { claims: ours } = decodeJwt(session.token);
 await post('/auth/password/request', { email: account.email });
@@ -106,8 +106,8 @@ t.test('more than five hundred invalid JWTs are rejected', async (t) => {
 
 t.test('no token is mistaken for an earlier one (CVE-2026-35039)', async (t) => {
   // One after the other: on a busy machine, the hash queue rejects so many at the same time.
-  const people: Awaited<ReturnType<typeof createAccount>>[] = [];
-  while (people.length < 12) people.push(await createAccount(app));
+  const people: Awaited<ReturnType<typeof createUser>>[] = [];
+  while (people.length < 12) people.push(await createUser(app));
   const held: Awaited<ReturnType<typeof logIn>>[] = [];
   for (const person of people) held.push(await logIn(service, 'session', person));
   for (const round of [1, 5, 7]) {

@@ -1,16 +1,16 @@
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { updateAccount } from '../helpers/accounts.js';
 import { bearer } from '../helpers/app.js';
 import { tokenFor } from '../helpers/mails.js';
 import { startOauth2Server } from '../helpers/oauth2-server.js';
 import { userBehind } from '../helpers/provider-records.js';
 import { createPolicy, createRole } from '../helpers/records.js';
-import { assertUnchanged, tokenHolder } from '../helpers/rights.js';
+import { assertUnchanged } from '../helpers/rights.js';
 import { carry, logIn, sessionCookie } from '../helpers/sessions.js';
 import { codeOfStep, rfcSecret, stepOf } from '../helpers/totp.js';
-import { newHolder, ownSecretPolicy } from '../helpers/two-factor.js';
+import { ownSecretPolicy } from '../helpers/two-factor.js';
+import { changeUser, createSignedInUser, createUserWithToken } from '../helpers/users.js';
 import { begin, completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
@@ -31,7 +31,7 @@ await app.db.update(settings).set({ publicRegistration: true });
 const password = 'a password that is long enough';
 const policy = await createPolicy(app, { appAccess: true });
 
-const holder = await tokenHolder(app, { policies: [policy] });
+const holder = await createUserWithToken(app, { policies: [policy] });
 const [json, cookie, session] = [
   await logIn(service, 'json', holder),
   await logIn(service, 'cookie', holder),
@@ -55,12 +55,12 @@ if (firstTime.statusCode !== 200 || !mona) throw new Error(firstTime.body);
 const beginning = atAlpha();
 const callback = new URL(await followRedirect(await begin(beginning, 'alpha', { family: 'oauth' })));
 const verifier = await beginning.cookies(callback.href);
-await updateAccount(app, mona.id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, mona.id) });
+await changeUser(app, mona.id, { tfaSecret: app.tfaSecrets.seal(rfcSecret.base32, mona.id) });
 const waiting = atAlpha();
 await completeLogin(waiting, 'alpha', { family: 'oauth' }, followRedirect);
 const pendingName = 'gatehouse_provider_pending';
 const pending = /gatehouse_provider_pending=([^;]+)/.exec(await waiting.cookies(callback.href))?.[1] ?? '';
-const person = await newHolder(service, { policies: [await ownSecretPolicy(app)] });
+const person = await createSignedInUser(service, { tfa: true, policies: [await ownSecretPolicy(app)] });
 const [recoveryCode]: string[] = (await person.renewCodes({ password: person.password })).json().data;
 
 const tokens = {

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap';
-import { createAccount, storedUser } from '../helpers/accounts.js';
 import { bearer, codeOf, startTestApp } from '../helpers/app.js';
 import { day } from '../helpers/clock.js';
 import { instancesBeside } from '../helpers/instances.js';
 import { codeOfStep } from '../helpers/totp.js';
-import { newHolder, nextStep } from '../helpers/two-factor.js';
+import { nextStep } from '../helpers/two-factor.js';
+import { createSignedInUser, createUser, storedUser } from '../helpers/users.js';
 
 const before = 'the secret of before which is long enough';
 const after = 'the secret from now on which is long enough';
@@ -90,14 +90,14 @@ t.test('with a previous SECRET, all other checks still apply', async (t) => {
 t.test('requests with credentials from a previous SECRET succeed', async (t) => {
   const start = instancesBeside(t, service);
   const rotated = await start({ SECRET: after, PREVIOUS_SECRETS: before });
-  const account = await createAccount(old);
+  const account = await createUser(old);
   const { data } = (await post('/auth/login', account)).json();
   const me = { url: '/users/me', headers: bearer(data.access_token) };
   t.equal((await rotated.inject(me)).statusCode, 200);
   const refresh = { method: 'POST', url: '/auth/refresh', payload: { refresh_token: data.refresh_token } } as const;
   t.equal((await rotated.inject(refresh)).statusCode, 200);
 
-  const holder = await newHolder(service);
+  const holder = await createSignedInUser(service, { tfa: true });
   const sealed = (await storedUser(old, holder.id)).tfaSecret;
   const login = (app: typeof old) => {
     const payload = { email: holder.email, password: holder.password, otp: codeOfStep(nextStep(service)) };

@@ -5,8 +5,9 @@ import { signingKeys } from '../../db/schema.js';
 import { secretIdOf } from '../../plugins/platform/secret-check.js';
 import { leadTime, revoke, rotate } from '../../plugins/tokens/signing-keys/rotation.js';
 import { recorded, verify } from '../helpers/activity.js';
-import { admin, bearer, codeOf, startTestApp, type TestApp } from '../helpers/app.js';
+import { bearer, codeOf, startTestApp, type TestApp } from '../helpers/app.js';
 import { day, hour, minute } from '../helpers/clock.js';
+import { administrator } from '../helpers/credentials.js';
 import { instancesBeside } from '../helpers/instances.js';
 import { decodeJwt } from '../helpers/jwt.js';
 import { kidsOf, storeOf } from '../helpers/signing-keys.js';
@@ -20,7 +21,7 @@ const session = { id: '0198c3a0-0000-7000-8000-000000000001' };
 
 /** Logs in at an instance. The cookie of mode session has the longer lifetime. */
 async function tokenOf(app: FastifyInstance, mode: 'json' | 'session' = 'session'): Promise<string> {
-  const response = await app.inject({ method: 'POST', url: '/auth/login', payload: { ...admin, mode } });
+  const response = await app.inject({ method: 'POST', url: '/auth/login', payload: { ...administrator, mode } });
   const cookie = response.cookies.find(({ name }) => name === 'gatehouse_session_token');
   return cookie?.value ?? response.json().data.access_token;
 }
@@ -158,7 +159,7 @@ t.test('a revocation takes effect immediately on running instances', async (t) =
   await rotateBy(service, 0);
   await app.signingKeys.reload();
   const token = await tokenOf(app);
-  const login = await app.inject({ method: 'POST', url: '/auth/login', payload: admin });
+  const login = await app.inject({ method: 'POST', url: '/auth/login', payload: administrator });
   const old = await kidsOf(app);
   t.equal(old.length, 2);
   const { removed, made } = await revoke(app.db, storeOf(app), 'EdDSA', clock.now());

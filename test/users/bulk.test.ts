@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { rows } from '../../db/statements.js';
 import { engine } from '../helpers/databases.js';
-import { createUser } from '../helpers/records.js';
+import { createUser } from '../helpers/users.js';
 import { worstBlock } from '../helpers/worst-block.js';
 import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
 

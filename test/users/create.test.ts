@@ -4,7 +4,8 @@ import t from 'tap';
 import { permissions, settings, users } from '../../db/schema.js';
 import type { ErrorCode } from '../../schemas/errors.js';
 import { bearer } from '../helpers/app.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
+import { createUser } from '../helpers/users.js';
 import { asAdmin, type Extensions, refusedUnchanged, startWithAdmin } from '../helpers/writing.js';
 
 t.test('creating users as an administrator', async (t) => {

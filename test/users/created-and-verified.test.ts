@@ -1,13 +1,13 @@
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { storedUser } from '../helpers/accounts.js';
-import { admin, bearer, startTestApp } from '../helpers/app.js';
+import { bearer, startTestApp } from '../helpers/app.js';
 import { minute } from '../helpers/clock.js';
+import { administrator } from '../helpers/credentials.js';
 import { tokenFor } from '../helpers/mails.js';
-import { createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { policyWith } from '../helpers/rights.js';
 import { logIn } from '../helpers/sessions.js';
+import { createUser, storedUser } from '../helpers/users.js';
 
 const service = await startTestApp(t, { ACCESS_TOKEN_TTL: '1d' });
 const { app, clock, post, get, request } = service;
@@ -158,6 +158,6 @@ t.test('the service stores the time at which a static token was set', async (t) 
 });
 
 t.test('the administrator created at the first start has created_at, like any other user', async (t) => {
-  const { created } = await timesOf(await idOf(admin.email));
+  const { created } = await timesOf(await idOf(administrator.email));
   t.ok(created !== null);
 });

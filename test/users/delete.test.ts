@@ -3,8 +3,9 @@ import t from 'tap';
 import { permissions } from '../../db/schema.js';
 import type { ErrorCode } from '../../schemas/errors.js';
 import { bearer } from '../helpers/app.js';
-import { createPolicy, createUser } from '../helpers/records.js';
+import { createPolicy } from '../helpers/records.js';
 import { logIn, modes, readMe } from '../helpers/sessions.js';
+import { createUser } from '../helpers/users.js';
 import { asAdmin, refusedUnchanged, remove, startWithAdmin, stateOf } from '../helpers/writing.js';
 
 t.test('deleting users', async (t) => {

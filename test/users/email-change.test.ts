@@ -1,14 +1,13 @@
 import t from 'tap';
 import { emailChanges } from '../../db/schema.js';
-import { createAccount, storedUser, updateAccount } from '../helpers/accounts.js';
 import { codeOf, startTestApp } from '../helpers/app.js';
 import { day, minute } from '../helpers/clock.js';
 import { refusesBadTokens } from '../helpers/link-tokens.js';
 import { findLink, linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
-import { createUser } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { policyWith } from '../helpers/rights.js';
 import { logIn } from '../helpers/sessions.js';
+import { changeUser, createUser, type NewUser, storedUser } from '../helpers/users.js';
 
 const service = await startTestApp(t, {
   ACCESS_TOKEN_TTL: '30d',
@@ -27,7 +26,7 @@ const patch = (url: string, payload: object, headers: Record<string, string>) =>
 const withdraw = (headers: Record<string, string>) => request({ method: 'DELETE', url: '/users/me/email', headers });
 const profileOf = async (headers: Record<string, string>) => (await get('/users/me/profile', headers)).json().data;
 
-async function newMember(values: Parameters<typeof createUser>[1] = {}) {
+async function newMember(values: NewUser = {}) {
   const user = await createUser(app, values);
   return { ...user, headers: (await logIn(service, 'json', user)).headers };
 }
@@ -208,7 +207,7 @@ t.test('a link becomes invalid when the account changes', async (t) => {
     const email = newAddress();
     await ask(headers, email);
     const token = await tokenFor(app, email);
-    await updateAccount(app, id, change);
+    await changeUser(app, id, change);
     refused(t, await confirm(token), 'FORBIDDEN', what);
   }
   const member = await newMember();
@@ -232,7 +231,7 @@ t.test('an address that another user takes in the meantime stays with that user'
   const email = newAddress();
   await ask(member.headers, email);
   const token = await tokenFor(app, email);
-  const owner = await createAccount(app, { email: email.toUpperCase() });
+  const owner = await createUser(app, { email: email.toUpperCase() });
   refused(t, await confirm(token), 'FORBIDDEN', 'taken');
   t.equal((await storedUser(app, member.id)).email, member.email);
   t.equal((await storedUser(app, owner.id)).email, email.toUpperCase());

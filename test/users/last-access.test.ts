@@ -6,9 +6,9 @@ import { sessions, userUses } from '../../db/schema.js';
 import { startTestApp } from '../helpers/app.js';
 import { engine } from '../helpers/databases.js';
 import { watchPlans } from '../helpers/plans.js';
-import { changeUser, createUser, lastAccessOf } from '../helpers/records.js';
 import { logIn, refresh } from '../helpers/sessions.js';
 import { hearStatements } from '../helpers/statements.js';
+import { changeUser, createUser, lastAccessOf } from '../helpers/users.js';
 
 /** The service stores access times after the response, and combines many of them in one statement. */
 

@@ -5,7 +5,8 @@ import { startTestApp } from '../helpers/app.js';
 import { allOperations } from '../helpers/operations.js';
 import { policyWith } from '../helpers/rights.js';
 import { codeOfStep, rfcSecret, stepOf } from '../helpers/totp.js';
-import { newHolder, newPerson, nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
+import { nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
+import { createSignedInUser } from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, clock, request } = service;
@@ -19,7 +20,7 @@ const policies = [
 t.test(
   'a route under /me always acts on the authenticated user, whatever user a request names (CVE-2025-61928)',
   async (t) => {
-    const victim = await newHolder(service, { policies });
+    const victim = await createSignedInUser(service, { tfa: true, policies });
     t.equal((await victim.login(codeOfStep(nextStep(service)))).statusCode, 200, 'there is a session to end');
     await app.db.insert(identities).values({
       user: victim.id,
@@ -46,7 +47,10 @@ t.test(
     const own = allOperations({ id: victim.id }).filter(({ url }) => /\/me(\/|$)/.test(url));
     t.ok(own.length >= 15, `${own.length} operations`);
     const statuses = new Set<number>();
-    const callers = [await newPerson(service, { policies }), await newHolder(service, { policies })];
+    const callers = [
+      await createSignedInUser(service, { policies }),
+      await createSignedInUser(service, { tfa: true, policies }),
+    ];
     for (const { operationId, method, url, fields } of own) {
       for (const caller of callers) {
         const values: Record<string, unknown> = {

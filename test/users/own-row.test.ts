@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { updateAccount } from '../helpers/accounts.js';
 import { startTestApp } from '../helpers/app.js';
-import { setLastAccess } from '../helpers/records.js';
-import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { policyWith } from '../helpers/rights.js';
 import { logIn } from '../helpers/sessions.js';
 import { countStatements } from '../helpers/statements.js';
+import { changeUser, createUserWithToken, setLastAccess } from '../helpers/users.js';
 
 // If the caller is certain to be allowed to read their own row, the service reads it together with their rights.
 // Otherwise, and always with `meta`, it uses the query engine. Callers must not be able to tell the difference.
@@ -73,7 +72,7 @@ const asked = [
 
 for (const [who, granted, policy = {}] of grants) {
   t.test(`both ways return the same to a caller who may read: ${who}`, async (t) => {
-    const { id, headers } = await tokenHolder(app, {
+    const { id, headers } = await createUserWithToken(app, {
       firstName: 'Ada',
       tags: ['a "quoted" one', 'ü'],
       tfaSecret: 'a sealed secret',
@@ -99,12 +98,14 @@ for (const [who, granted, policy = {}] of grants) {
 }
 
 t.test('the row is always current', async (t) => {
-  const { id, headers } = await tokenHolder(app, { policies: [await policyWith(app, [], { appAccess: true })] });
+  const { id, headers } = await createUserWithToken(app, {
+    policies: [await policyWith(app, [], { appAccess: true })],
+  });
   const name = async () => (await get('/users/me?fields=first_name', headers)).json().data?.first_name;
   t.equal(await name(), null);
-  await updateAccount(app, id, { firstName: 'Grace' });
+  await changeUser(app, id, { firstName: 'Grace' });
   t.equal(await name(), 'Grace');
-  await updateAccount(app, id, { status: 'suspended' });
+  await changeUser(app, id, { status: 'suspended' });
   t.equal((await get('/users/me', headers)).statusCode, 401);
 });
 

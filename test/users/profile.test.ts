@@ -1,10 +1,10 @@
 import t from 'tap';
 import { identities, knownNetworks, recoveryCodes } from '../../db/schema.js';
-import { createTfaAccount, storedUser } from '../helpers/accounts.js';
 import { bearer, startTestApp } from '../helpers/app.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
 import { logIn } from '../helpers/sessions.js';
+import { createUser, type NewUser, storedUser } from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, clock, get, request } = service;
@@ -15,7 +15,7 @@ const settle = async (settings: object) =>
   t.equal((await send('PATCH', '/settings', asAdmin, settings)).statusCode, 200);
 
 /** Creates a user without any permission, and logs them in. */
-async function newMember(values: Parameters<typeof createUser>[1] = {}) {
+async function newMember(values: NewUser = {}) {
   const user = await createUser(app, values);
   return { ...user, ...(await logIn(service, 'json', user)) };
 }
@@ -47,7 +47,8 @@ t.test('users without any permission can read their own profile', async (t) => {
 });
 
 t.test('the profile lists the ways to log in', async (t) => {
-  const { id } = await createTfaAccount(app, {
+  const { id } = await createUser(app, {
+    tfa: true,
     password: null,
     provider: 'github',
     externalIdentifier: 'x',

@@ -1,9 +1,11 @@
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { permissions, roles } from '../../db/schema.js';
-import { admin, bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { changeUser, createPolicy, createRole, createUser, setPublicPolicy } from '../helpers/records.js';
+import { bearer, codeOf, startTestApp } from '../helpers/app.js';
+import { administrator } from '../helpers/credentials.js';
+import { createPolicy, createRole, setPublicPolicy } from '../helpers/records.js';
 import { logIn, modes, readMe } from '../helpers/sessions.js';
+import { changeUser, createUser, type NewUser } from '../helpers/users.js';
 
 const service = await startTestApp(t);
 const { app, get, request } = service;
@@ -40,7 +42,7 @@ const asterisks = '**********';
 
 let tokens = 0;
 /** A user with a static token. Requests with this token leave the row unchanged. */
-async function holder(values: Parameters<typeof createUser>[1] = {}) {
+async function holder(values: NewUser = {}) {
   const token = `static-token-${++tokens}`;
   const user = await createUser(app, { token, ...values });
   const ask = (query = '', remoteAddress = '127.0.0.1') =>
@@ -403,7 +405,7 @@ t.test('timestamps are ISO 8601 in UTC with milliseconds', async (t) => {
 t.test('the response is the same for sessions of every mode and for every way to send a token', async (t) => {
   for (const mode of modes) {
     const me = await readMe(service, await logIn(service, mode));
-    t.match(me.json().data, { email: admin.email, status: 'active' }, mode);
+    t.match(me.json().data, { email: administrator.email, status: 'active' }, mode);
     t.strictSame(Object.keys(me.json().data).sort(), defaultFields);
   }
   const user = await holder({ policies: [everything] });

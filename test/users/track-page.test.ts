@@ -1,7 +1,6 @@
 import t from 'tap';
-import { storedUser } from '../helpers/accounts.js';
 import { bearer } from '../helpers/app.js';
-import { createUser } from '../helpers/records.js';
+import { createUser, storedUser } from '../helpers/users.js';
 import { patch, refusedUnchanged, startWithAdmin } from '../helpers/writing.js';
 
 t.test('a user can store the last visited page, without any permission', async (t) => {

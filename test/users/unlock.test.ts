@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { createAccount } from '../helpers/accounts.js';
 import { codeOf } from '../helpers/app.js';
 import { loginsOf } from '../helpers/logins.js';
 import { createPolicy } from '../helpers/records.js';
 import { refused } from '../helpers/refusals.js';
-import { policyWith, tokenHolder } from '../helpers/rights.js';
+import { policyWith } from '../helpers/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users.js';
 import { asAdmin, startWithAdmin } from '../helpers/writing.js';
 
 const service = await startWithAdmin(t);
@@ -19,7 +19,7 @@ const unlock = (id: string, headers: Record<string, string> = asAdmin) =>
 /** A user whose account is locked for logins from a known network and from all others. */
 async function lockedAccount() {
   await allow(3);
-  const account = await createAccount(app);
+  const account = await createUser(app);
   const [known = '', ...others] = networks;
   if ((await right(account, known)).statusCode !== 200) throw new Error('The user cannot log in.');
   for (const from of [known, ...others]) for (let guess = 0; guess < 3; guess++) await wrong(account, from);
@@ -49,13 +49,13 @@ t.test('an administrator unlocks an account for all networks', async (t) => {
 t.test('callers who can update `status` can unlock users without additional rights', async (t) => {
   const admins = await createPolicy(app, { adminAccess: true });
   const status = await mayUpdate('status');
-  const caller = await tokenHolder(app, { policies: [status] });
+  const caller = await createUserWithToken(app, { policies: [status] });
   const ada = await lockedAccount();
   t.equal((await unlock(ada.id, caller.headers)).statusCode, 204);
   t.equal((await right(ada, '198.51.100.1')).statusCode, 200);
 
-  const administrator = await tokenHolder(app, { policies: [admins] });
-  const stronger = await tokenHolder(app, { policies: [await mayUpdate('title')] });
+  const administrator = await createUserWithToken(app, { policies: [admins] });
+  const stronger = await createUserWithToken(app, { policies: [await mayUpdate('title')] });
   for (const [what, id] of [
     ['an administrator', administrator.id],
     ['a user with other rights', stronger.id],
@@ -69,9 +69,9 @@ t.test('callers who can update `status` can unlock users without additional righ
 
   const bob = await lockedAccount();
   const others = {
-    'no rights': await tokenHolder(app),
-    'another field': await tokenHolder(app, { policies: [await mayUpdate('tfa_secret')] }),
-    'other rows': await tokenHolder(app, {
+    'no rights': await createUserWithToken(app),
+    'another field': await createUserWithToken(app, { policies: [await mayUpdate('tfa_secret')] }),
+    'other rows': await createUserWithToken(app, {
       policies: [await mayUpdate('status', { permissions: { email: { _eq: 'nobody@example.com' } } })],
     }),
   };
@@ -84,7 +84,7 @@ t.test('callers who can update `status` can unlock users without additional righ
 });
 
 t.test('an administrator cannot unlock their own account, or unknown and malformed IDs', async (t) => {
-  const own = await tokenHolder(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const own = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
   for (const id of [own.id, own.id.toUpperCase(), randomUUID(), 'x', '%00', 'null']) {
     refused(t, await unlock(id, own.headers), 'FORBIDDEN', id);
   }
@@ -92,7 +92,7 @@ t.test('an administrator cannot unlock their own account, or unknown and malform
 
 t.test('the validation of the permission applies to the user', async (t) => {
   const policies = [await mayUpdate('status', { validation: { status: { _eq: 'suspended' } } })];
-  const caller = await tokenHolder(app, { policies });
+  const caller = await createUserWithToken(app, { policies });
   const ada = await lockedAccount();
   refused(t, await unlock(ada.id, caller.headers), 'FAILED_VALIDATION', 'validation');
   refused(t, await right(ada, '198.51.100.1'), 'REQUESTS_EXCEEDED', 'still locked');

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { permissions, settings } from '../../db/schema.js';
 import type { ErrorCode } from '../../schemas/errors.js';
-import { storedUser } from '../helpers/accounts.js';
 import { bearer, type TestApp } from '../helpers/app.js';
-import { createPolicy, createRole, createUser } from '../helpers/records.js';
+import { createPolicy, createRole } from '../helpers/records.js';
 import { logIn, modes, openSession, readMe, refresh } from '../helpers/sessions.js';
+import { createUser, storedUser } from '../helpers/users.js';
 import { asAdmin, type Extensions, patch, refusedUnchanged, startWithAdmin, stateOf } from '../helpers/writing.js';
 
 /** Creates a user with a static token, and a policy with these permissions on users. */

@@ -1,5 +1,6 @@
+import { userPassword } from '../credentials.js';
 import type { Known } from '../fuzz/draw.js';
-import { administrator, asAdministrator } from '../people.js';
+import { asAdministrator } from '../people.js';
 import { everyPermission } from '../rights.js';
 import type { Service } from '../service.js';
 import type { Caller } from './requests.js';
@@ -44,7 +45,7 @@ export async function renewWorld(service: Service): Promise<HostileWorld> {
       { collection: 'users', action: 'update', permissions: own, fields: ['first_name', 'title', 'password'] },
     ]),
   };
-  const password = 'the password of a user';
+  const password = userPassword;
   const callers: Caller[] = [{ headers: {}, isAdmin: false }];
   const emails: string[] = [];
   const ids: string[] = Object.values(roles);
@@ -84,5 +85,3 @@ async function removeOthers(call: Call, path: string, kept: unknown): Promise<vo
     );
   }
 }
-
-export { administrator };
