@@ -6,6 +6,7 @@ import { createAccess } from '../../plugins/access/service.js';
 import { type AcceptedKinds, acceptedByDefault, type Credential, requireKind } from '../../plugins/http/credential.js';
 import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
 import { startTestApp } from '../helpers/app.js';
+import { createUser } from '../helpers/users.js';
 
 const { app } = await startTestApp(t);
 
