@@ -7,7 +7,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import postgres from 'postgres';
-import { metricsOf } from '../test/helpers/metrics.js';
+import { metricsOf } from '../test/helpers/measurements/metrics.js';
 import { admin, fillDatabase, memberEmail } from './database.js';
 import { load } from './load.js';
 import { describeMachine } from './machine.js';

@@ -1,8 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readGuide } from '../test/helpers/guide.js';
-import { freePort } from '../test/helpers/ports.js';
+import { readGuide } from '../test/helpers/project/guide.js';
+import { freePort } from '../test/helpers/servers/ports.js';
 import { type Server, startProgram } from './processes.js';
 
 /** A program that runs in front of several instances, or next to them. */

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../test/helpers/ports.js';
-import * as proc from '../test/helpers/proc.js';
+import * as proc from '../test/helpers/measurements/proc.js';
+import { freePort } from '../test/helpers/servers/ports.js';
 
 /** A server in a separate process, to be measured. */
 export interface Server {

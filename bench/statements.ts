@@ -1,9 +1,9 @@
 import type { InjectOptions } from 'fastify';
 import { buildApp } from '../app.js';
 import { loadConfig } from '../plugins/platform/config.js';
-import { hearStatements, type Sent } from '../test/helpers/statements.js';
+import { hearStatements, type Sent } from '../test/helpers/database/statements.js';
 
-export type { Sent } from '../test/helpers/statements.js';
+export type { Sent } from '../test/helpers/database/statements.js';
 
 /** An app on a database, and a record of the statements that it sends. Close it when done. */
 export interface Recorder {

@@ -1,4 +1,4 @@
-export { mean, median } from '../test/helpers/statistics.js';
+export { mean, median } from '../test/helpers/measurements/statistics.js';
 
 /** The value below which the given share (0 to 1) of all values falls. */
 export function quantile(values: readonly number[], share: number): number {

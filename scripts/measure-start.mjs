@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
-import { freePort } from '../dist/test/helpers/ports.js';
-import { memoryOf } from '../dist/test/helpers/proc.js';
+import { memoryOf } from '../dist/test/helpers/measurements/proc.js';
+import { freePort } from '../dist/test/helpers/servers/ports.js';
 
 const server = fileURLToPath(new URL('../dist/server.js', import.meta.url));
 const runs = Number(process.argv[2] ?? 5);

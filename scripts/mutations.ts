@@ -6,8 +6,8 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, syml
 import { availableParallelism, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isTitleOf, titledTests } from '../test/helpers/advisories.js';
-import { openSources } from '../test/helpers/code-search.js';
+import { isTitleOf, titledTests } from '../test/helpers/project/advisories.js';
+import { openSources } from '../test/helpers/project/code-search.js';
 import { mutations } from '../test/mutations/index.js';
 import type { Edit, Engine, Mutation } from '../test/mutations/mutation.js';
 

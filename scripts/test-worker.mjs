@@ -5,8 +5,8 @@ import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { inspect } from 'node:util';
 import t from 'tap';
-import { endProcess } from '../dist/test/helpers/process-end.js';
-import { endFile, expectSeveralFiles } from '../dist/test/helpers/teardown.js';
+import { endProcess } from '../dist/test/helpers/runner/process-end.js';
+import { endFile, expectSeveralFiles } from '../dist/test/helpers/runner/teardown.js';
 
 /**
  * Runs those of the files that no other process has begun.

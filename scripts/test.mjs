@@ -1,7 +1,7 @@
 // Runs tests and ends with a one-line summary: `node scripts/test.mjs embedded|postgres|process|browser|long [--everyday] [files]`. A
 // file is named as in `sessions/login`, or by its path. `embedded` and `postgres` run the suite on the respective engine. `process` runs
 // the tests that start and kill services in separate processes. `browser` runs the tests that need a browser; on PostgreSQL if it is
-// available, because that starts faster. `long` runs the long form of the tests that have one (`test/helpers/long.ts`). `process` and
+// available, because that starts faster. `long` runs the long form of the tests that have one (`test/helpers/runner/long.ts`). `process` and
 // `long` use the embedded engine or that of TEST_ENGINE. `--everyday` leaves out the tests that try hundreds of cases or are slow.
 // Other options are passed to tap.
 //

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { permissions } from '../../db/schema.js';
 import type { ErrorCode } from '../../schemas/errors.js';
-import { bearer } from '../helpers/app.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { createUser } from '../helpers/users.js';
-import { asAdmin, type Extensions, patch, refusedUnchanged, remove, startWithAdmin } from '../helpers/writing.js';
+import { asAdmin, type Extensions, patch, refusedUnchanged, remove, startWithAdmin } from '../helpers/http/writing.js';
+import { bearer } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { createUser } from '../helpers/users/users.js';
 
 t.test('roles, policies, permissions and settings', async (t) => {
   const service = await startWithAdmin(t, { MAX_BATCH_MUTATION: '10' });

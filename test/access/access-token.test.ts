@@ -4,13 +4,13 @@ import { policies, rolePolicies, roles, userPolicies } from '../../db/schema.js'
 import { deriveKey } from '../../plugins/platform/key-derivation.js';
 import { createAccessTokens } from '../../plugins/tokens/access-tokens.js';
 import type { ErrorCode } from '../../schemas/errors.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { setCookies } from '../helpers/cookies.js';
-import { administrator } from '../helpers/credentials.js';
-import { accessTokenHeader, accessTokenKey, decodeJwt, encodePart, signJwt } from '../helpers/jwt.js';
-import { refused } from '../helpers/refusals.js';
-import { rfcSecret } from '../helpers/totp.js';
-import { changeUser, createUser } from '../helpers/users.js';
+import { setCookies } from '../helpers/http/cookies.js';
+import { refused } from '../helpers/http/refusals.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { accessTokenHeader, accessTokenKey, decodeJwt, encodePart, signJwt } from '../helpers/tokens/jwt.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { rfcSecret } from '../helpers/users/totp.js';
+import { changeUser, createUser } from '../helpers/users/users.js';
 
 const { app, clock, post, get } = await startTestApp(t);
 const key = accessTokenKey(app);

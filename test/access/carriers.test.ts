@@ -5,14 +5,14 @@ import { ConfigError, loadConfig } from '../../plugins/platform/config.js';
 import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
 import type { ErrorCode } from '../../schemas/errors.js';
 import { userStatuses } from '../../schemas/users.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { day, minute } from '../helpers/clock.js';
-import { clearedCookies, sessionCookie, setCookies } from '../helpers/cookies.js';
-import { administrator } from '../helpers/credentials.js';
-import { accessTokenKey, decodeJwt, signJwt } from '../helpers/jwt.js';
-import { refused } from '../helpers/refusals.js';
-import { countStatements } from '../helpers/statements.js';
-import { changeUser, createUser, createUserWithToken } from '../helpers/users.js';
+import { countStatements } from '../helpers/database/statements.js';
+import { clearedCookies, sessionCookie, setCookies } from '../helpers/http/cookies.js';
+import { refused } from '../helpers/http/refusals.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { day, minute } from '../helpers/service/clock.js';
+import { accessTokenKey, decodeJwt, signJwt } from '../helpers/tokens/jwt.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { changeUser, createUser, createUserWithToken } from '../helpers/users/users.js';
 
 const { app, clock, post, get, request } = await startTestApp(t);
 

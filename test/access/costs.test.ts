@@ -4,14 +4,13 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { ErrorCode } from '../../schemas/errors.js';
 import type { LinkTokenScope } from '../../schemas/link-tokens.js';
-import { startTestApp } from '../helpers/app.js';
-import { day } from '../helpers/clock.js';
-import { costOf } from '../helpers/costs.js';
-import { allOperations, type BodySchema } from '../helpers/operations.js';
-import { createPolicy } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { assertUnchanged, policyWith } from '../helpers/rights.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { costOf } from '../helpers/measurements/costs.js';
+import { allOperations, type BodySchema } from '../helpers/openapi/operations.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { day } from '../helpers/service/clock.js';
+import { assertUnchanged, createPolicy, policyWith } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 /** A rejected request causes no hash, no email, and only a few statements, however many items it contains. */
 

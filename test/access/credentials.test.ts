@@ -5,8 +5,8 @@ import { createStaticTokenResolver } from '../../plugins/access/credentials/stat
 import { createAccess } from '../../plugins/access/service.js';
 import { type AcceptedKinds, acceptedByDefault, type Credential, requireKind } from '../../plugins/http/credential.js';
 import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
-import { startTestApp } from '../helpers/app.js';
-import { createUser } from '../helpers/users.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { createUser } from '../helpers/users/users.js';
 
 const { app } = await startTestApp(t);
 

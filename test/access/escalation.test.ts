@@ -3,20 +3,22 @@
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { permissions, settings } from '../../db/schema.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { mailsTo } from '../helpers/mails.js';
-import { createPolicy, createRole, setPublicPolicy } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
+import { refused } from '../helpers/http/refusals.js';
+import { mailsTo } from '../helpers/mail/mails.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
 import {
   actions,
   assertUnchanged,
   collections,
+  createPolicy,
+  createRole,
   everyPermission,
   policyWith,
   rightsOfEverybody,
-} from '../helpers/rights.js';
-import { logIn, openSession } from '../helpers/sessions.js';
-import { createUser, createUserWithToken, storedUser } from '../helpers/users.js';
+  setPublicPolicy,
+} from '../helpers/users/rights.js';
+import { logIn, openSession } from '../helpers/users/sessions.js';
+import { createUser, createUserWithToken, storedUser } from '../helpers/users/users.js';
 
 type Method = 'POST' | 'PATCH' | 'DELETE';
 

@@ -1,10 +1,10 @@
 import t from 'tap';
 import { permissions } from '../../db/schema.js';
-import { bearer } from '../helpers/app.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { createUser } from '../helpers/users.js';
-import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+import { refused } from '../helpers/http/refusals.js';
+import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
+import { bearer } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { createUser } from '../helpers/users/users.js';
 
 /**
  * A field that a caller can read only for some items is null for the other items, whatever its type, as the OpenAPI

@@ -6,14 +6,14 @@ import t from 'tap';
 import { lockAdministrators } from '../../db/queries/access/administrators.js';
 import { identities, passkeys, rolePolicies, users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { bearer, type TestApp } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
-import { engine } from '../helpers/databases.js';
-import { addPasskeyTo } from '../helpers/passkeys.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { openSession } from '../helpers/sessions.js';
-import { createUser } from '../helpers/users.js';
-import { patch, refusedUnchanged, remove, startWithAdmin } from '../helpers/writing.js';
+import { engine } from '../helpers/database/databases.js';
+import { patch, refusedUnchanged, remove, startWithAdmin } from '../helpers/http/writing.js';
+import { bearer, type TestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { addPasskeyTo } from '../helpers/users/passkeys.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { openSession } from '../helpers/users/sessions.js';
+import { createUser } from '../helpers/users/users.js';
 
 const last = ['UNPROCESSABLE_CONTENT'] as const;
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { codeOf, startTestApp } from '../helpers/app.js';
+import { codeOf, startTestApp } from '../helpers/service/app.js';
 
 const token = { authorization: 'Bearer the-static-token-of-the-administrator' };
 

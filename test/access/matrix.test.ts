@@ -4,12 +4,11 @@ import { eq, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { permissions, roles, users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { startTestApp } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
-import { createPolicy, createRole, setPublicPolicy } from '../helpers/records.js';
-import { assertUnchanged, policyWith } from '../helpers/rights.js';
-import { sameStored } from '../helpers/same-stored.js';
-import { createUser, createUserWithToken, type UserWithToken } from '../helpers/users.js';
+import { sameStored } from '../helpers/database/same-stored.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { assertUnchanged, createPolicy, createRole, policyWith, setPublicPolicy } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken, type UserWithToken } from '../helpers/users/users.js';
 
 const service = await startTestApp(t);
 const { app, request } = service;

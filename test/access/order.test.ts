@@ -3,15 +3,14 @@
 import { connect } from 'node:net';
 import type { FastifyContextConfig, LightMyRequestResponse } from 'fastify';
 import t from 'tap';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
-import { allOperations, configOf } from '../helpers/operations.js';
-import { listen } from '../helpers/raw-http.js';
-import { createPolicy, setPublicPolicy } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { assertUnchanged, policyWith } from '../helpers/rights.js';
-import { createUserWithToken } from '../helpers/users.js';
-import { adminToken, asAdmin } from '../helpers/writing.js';
+import { listen } from '../helpers/http/raw-http.js';
+import { refused } from '../helpers/http/refusals.js';
+import { adminToken, asAdmin } from '../helpers/http/writing.js';
+import { allOperations, configOf } from '../helpers/openapi/operations.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { assertUnchanged, createPolicy, policyWith, setPublicPolicy } from '../helpers/users/rights.js';
+import { createUserWithToken } from '../helpers/users/users.js';
 
 /**
  * The service rejects a caller without access to an operation before it reads the input. These tests cover every

@@ -1,12 +1,11 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { permissions, policies, rolePolicies, roles, userPolicies, users } from '../../db/schema.js';
-import { startTestApp, type TestApp } from '../helpers/app.js';
-import { engine } from '../helpers/databases.js';
-import { createPolicy, createRole, setPublicPolicy } from '../helpers/records.js';
-import { assertUnchanged, policyWith } from '../helpers/rights.js';
-import { logIn, logOut, modes, refresh } from '../helpers/sessions.js';
-import { changeUser, createUser, createUserWithToken } from '../helpers/users.js';
+import { engine } from '../helpers/database/databases.js';
+import { startTestApp, type TestApp } from '../helpers/service/app.js';
+import { assertUnchanged, createPolicy, createRole, policyWith, setPublicPolicy } from '../helpers/users/rights.js';
+import { logIn, logOut, modes, refresh } from '../helpers/users/sessions.js';
+import { changeUser, createUser, createUserWithToken } from '../helpers/users/users.js';
 
 const service = await startTestApp(t, { TRUST_PROXY: 'true' });
 const { app, request, get } = service;

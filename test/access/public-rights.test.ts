@@ -5,12 +5,11 @@ import t from 'tap';
 import { lockAdministrators } from '../../db/queries/access/administrators.js';
 import { rolePolicies, settings } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { engine } from '../helpers/databases.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { policyWith } from '../helpers/rights.js';
-import { createUserWithToken } from '../helpers/users.js';
-import { asAdmin, patch, refusedUnchanged, startWithAdmin } from '../helpers/writing.js';
+import { engine } from '../helpers/database/databases.js';
+import { refused } from '../helpers/http/refusals.js';
+import { asAdmin, patch, refusedUnchanged, startWithAdmin } from '../helpers/http/writing.js';
+import { createPolicy, createRole, policyWith } from '../helpers/users/rights.js';
+import { createUserWithToken } from '../helpers/users/users.js';
 
 /**
  * The public policy applies to everyone, and everyone who registers gets the registration role. Neither may grant

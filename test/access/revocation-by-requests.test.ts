@@ -4,18 +4,17 @@ import { randomUUID } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { buildApp } from '../../app.js';
-import { testConfig } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
-import { createTestDatabase } from '../helpers/databases.js';
-import { tokenFor } from '../helpers/mails.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { everyPermission, policyWith } from '../helpers/rights.js';
-import { type ClientSession, claimsOf, logOut, modes, refresh, sessionOf } from '../helpers/sessions.js';
-import { atEndOf } from '../helpers/teardown.js';
-import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { nextStep } from '../helpers/two-factor.js';
-import { createSignedInUser } from '../helpers/users.js';
-import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
+import { createTestDatabase } from '../helpers/database/databases.js';
+import { asAdmin, patch, remove, startWithAdmin } from '../helpers/http/writing.js';
+import { tokenFor } from '../helpers/mail/mails.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
+import { testConfig } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { createPolicy, createRole, everyPermission, policyWith } from '../helpers/users/rights.js';
+import { type ClientSession, claimsOf, logOut, modes, refresh, sessionOf } from '../helpers/users/sessions.js';
+import { codeOfStep, rfcSecret } from '../helpers/users/totp.js';
+import { nextStep } from '../helpers/users/two-factor.js';
+import { createSignedInUser } from '../helpers/users/users.js';
 
 /**
  * A change made through one instance takes effect on another with the next request, for every kind of credential. The

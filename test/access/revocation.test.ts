@@ -4,9 +4,9 @@ import t, { type Test } from 'tap';
 import { permissions, policies, rolePolicies, roles, sessions, userPolicies, users } from '../../db/schema.js';
 import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
 import { userStatuses } from '../../schemas/users.js';
-import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { minute } from '../helpers/clock.js';
-import { createPolicy, createRole } from '../helpers/records.js';
+import { bearer, codeOf, startTestApp } from '../helpers/service/app.js';
+import { minute } from '../helpers/service/clock.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
 import {
   type ClientSession,
   claimsOf,
@@ -16,8 +16,8 @@ import {
   modes,
   refresh,
   sessionOf,
-} from '../helpers/sessions.js';
-import { changeUser, createUser, type TestUser } from '../helpers/users.js';
+} from '../helpers/users/sessions.js';
+import { changeUser, createUser, type TestUser } from '../helpers/users/users.js';
 
 const service = await startTestApp(t);
 const { app, clock, get } = service;

@@ -3,10 +3,9 @@
 import { asc } from 'drizzle-orm';
 import t from 'tap';
 import { users } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { assertUnchanged, everyPermission, policyWith } from '../helpers/rights.js';
-import { changeUser, createUser, createUserWithToken } from '../helpers/users.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { assertUnchanged, createPolicy, createRole, everyPermission, policyWith } from '../helpers/users/rights.js';
+import { changeUser, createUser, createUserWithToken } from '../helpers/users/users.js';
 
 const service = await startTestApp(t);
 const { app, request } = service;

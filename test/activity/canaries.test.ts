@@ -2,20 +2,20 @@ import { randomBytes } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { loggerOptions } from '../../plugins/monitoring/logging.js';
-import { recorded } from '../helpers/activity.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { schemas } from '../helpers/databases.js';
-import { dumpDatabase } from '../helpers/dump.js';
-import { amountOf } from '../helpers/long.js';
-import { tokenFor } from '../helpers/mails.js';
-import { providerVariables } from '../helpers/openid-provider.js';
-import { allOperations } from '../helpers/operations.js';
-import { createPolicy } from '../helpers/records.js';
-import { openSession } from '../helpers/sessions.js';
-import { codeOfStep } from '../helpers/totp.js';
-import { nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
-import { createSignedInUser, createUser, createUserWithToken } from '../helpers/users.js';
-import { adminToken, asAdmin } from '../helpers/writing.js';
+import { recorded } from '../helpers/database/activity.js';
+import { schemas } from '../helpers/database/databases.js';
+import { dumpDatabase } from '../helpers/database/dump.js';
+import { adminToken, asAdmin } from '../helpers/http/writing.js';
+import { tokenFor } from '../helpers/mail/mails.js';
+import { allOperations } from '../helpers/openapi/operations.js';
+import { providerVariables } from '../helpers/providers/openid-provider.js';
+import { amountOf } from '../helpers/runner/long.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { createPolicy } from '../helpers/users/rights.js';
+import { openSession } from '../helpers/users/sessions.js';
+import { codeOfStep } from '../helpers/users/totp.js';
+import { nextStep, ownSecretPolicy } from '../helpers/users/two-factor.js';
+import { createSignedInUser, createUser, createUserWithToken } from '../helpers/users/users.js';
 
 /**
  * Sends marked passwords, tokens, codes, and cookies to every path. Most requests are rejected. The mark must not

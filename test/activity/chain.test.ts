@@ -10,12 +10,12 @@ import { beginChain } from '../../plugins/activity/chain.js';
 import { createSignatures } from '../../plugins/activity/signatures.js';
 import { deriveKey, keysFor } from '../../plugins/platform/key-derivation.js';
 import { secretIdOf } from '../../plugins/platform/secret-check.js';
-import { recorded, verify } from '../helpers/activity.js';
-import { testConfig } from '../helpers/app.js';
-import { day } from '../helpers/clock.js';
-import { createTestDatabase } from '../helpers/databases.js';
-import { atEndOf } from '../helpers/teardown.js';
-import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+import { recorded, verify } from '../helpers/database/activity.js';
+import { createTestDatabase } from '../helpers/database/databases.js';
+import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
+import { testConfig } from '../helpers/service/app.js';
+import { day } from '../helpers/service/clock.js';
 
 /** Starts a service whose audit log has `rows` rows, all linked. */
 async function started(t: Test, rows = 6, variables: Record<string, string> = {}) {

@@ -3,12 +3,12 @@ import t from 'tap';
 import type { Executor } from '../../db/client.js';
 import { rows } from '../../db/statements.js';
 import type { ActivityEvent, ActivityListener } from '../../plugins/activity/service.js';
-import { startTestApp } from '../helpers/app.js';
-import { userPassword } from '../helpers/credentials.js';
-import { codeOfStep } from '../helpers/totp.js';
-import { nextStep } from '../helpers/two-factor.js';
-import { createUser } from '../helpers/users.js';
-import { adminToken, asAdmin } from '../helpers/writing.js';
+import { adminToken, asAdmin } from '../helpers/http/writing.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { userPassword } from '../helpers/users/credentials.js';
+import { codeOfStep } from '../helpers/users/totp.js';
+import { nextStep } from '../helpers/users/two-factor.js';
+import { createUser } from '../helpers/users/users.js';
 
 // A listener that stores a row for every event, in the transaction of what it reports.
 

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { permissions, policies } from '../../db/schema.js';
-import { recorded } from '../helpers/activity.js';
-import { bearer } from '../helpers/app.js';
-import { setPublicPolicy } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { everyPermission, policyWith } from '../helpers/rights.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
-import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+import { recorded } from '../helpers/database/activity.js';
+import { refused } from '../helpers/http/refusals.js';
+import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
+import { bearer } from '../helpers/service/app.js';
+import { everyPermission, policyWith, setPublicPolicy } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 const service = await startWithAdmin(t, { TRUST_PROXY: 'loopback' });
 const { app, get, post, request } = service;

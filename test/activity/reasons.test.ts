@@ -1,12 +1,12 @@
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { recorded, verify } from '../helpers/activity.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { tokenFor } from '../helpers/mails.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { hearStatements } from '../helpers/statements.js';
-import { changeUser, createUser, createUserWithToken, type TestUser } from '../helpers/users.js';
-import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+import { recorded, verify } from '../helpers/database/activity.js';
+import { hearStatements } from '../helpers/database/statements.js';
+import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
+import { tokenFor } from '../helpers/mail/mails.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { changeUser, createUser, createUserWithToken, type TestUser } from '../helpers/users/users.js';
 
 /** The audit log says why credentials were not accepted. The client does not learn it, from the response or from the work done for it. */
 

@@ -3,16 +3,16 @@
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { recorded, recordedAs } from '../helpers/activity.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { minute } from '../helpers/clock.js';
-import { administrator } from '../helpers/credentials.js';
-import { loginsOf } from '../helpers/logins.js';
-import { tokenFor } from '../helpers/mails.js';
-import { refused } from '../helpers/refusals.js';
-import { nextStep, wrongCode } from '../helpers/two-factor.js';
-import { createUser } from '../helpers/users.js';
-import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+import { recorded, recordedAs } from '../helpers/database/activity.js';
+import { refused } from '../helpers/http/refusals.js';
+import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
+import { tokenFor } from '../helpers/mail/mails.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { minute } from '../helpers/service/clock.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { loginsOf } from '../helpers/users/logins.js';
+import { nextStep, wrongCode } from '../helpers/users/two-factor.js';
+import { createUser } from '../helpers/users/users.js';
 
 t.test('a failed login is recorded with the account, and without the credentials', async (t) => {
   const { app, post } = await startTestApp(t);

@@ -2,8 +2,8 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import t from 'tap';
-import { advisoriesIn, titledTests, titleText } from '../helpers/advisories.js';
-import { openSources } from '../helpers/code-search.js';
+import { advisoriesIn, titledTests, titleText } from '../helpers/project/advisories.js';
+import { openSources } from '../helpers/project/code-search.js';
 import { mutations } from '../mutations/index.js';
 
 /** Checks that the advisories in test titles, in `docs/advisories.md`, and in the faults of `test/mutations` match. */

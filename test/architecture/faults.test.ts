@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import t from 'tap';
 import ts from 'typescript';
-import { openSources } from '../helpers/code-search.js';
+import { openSources } from '../helpers/project/code-search.js';
 import { mutations } from '../mutations/index.js';
 
 /** A name or a module that does not exist. Other type errors are no obstacle: the build ignores types. */

@@ -6,7 +6,7 @@ import type { AcceptedKinds } from '../../plugins/http/credential.js';
 import { protocolPlugin } from '../../plugins/http/protocol.js';
 import { routeRulesPlugin } from '../../plugins/http/route-rules.js';
 import { namedSchemas } from '../../schemas/common.js';
-import { startTestApp } from '../helpers/app.js';
+import { startTestApp } from '../helpers/service/app.js';
 
 const response = { 200: { type: 'string' } };
 const good = { operationId: 'readThing', response } satisfies FastifySchema;

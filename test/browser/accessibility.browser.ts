@@ -15,13 +15,13 @@ import {
   startBrowser,
   unreachableControls,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { startClockedService } from '../helpers/clocked-service.js';
-import { administrator } from '../helpers/credentials.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { createUserOverHttp } from '../helpers/people.js';
-import { freePort } from '../helpers/service.js';
-import { dialogsIn, sendEmpty, tour, visitorPages } from '../helpers/tour.js';
+} from '../helpers/browser/browser.js';
+import { dialogsIn, sendEmpty, tour, visitorPages } from '../helpers/browser/tour.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { startClockedService } from '../helpers/service/clocked-service.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { createUserOverHttp } from '../helpers/users/over-http.js';
 
 const port = String(await freePort());
 const publicUrl = `http://localhost:${port}`;

@@ -13,10 +13,10 @@ import {
   signIn,
   startBrowser,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { administrator } from '../helpers/credentials.js';
-import { asAdministrator, createUserOverHttp, type User, variables } from '../helpers/people.js';
-import { createHome, startService } from '../helpers/service.js';
+} from '../helpers/browser/browser.js';
+import { createHome, startService } from '../helpers/service/service.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { asAdministrator, createUserOverHttp, type User, variables } from '../helpers/users/over-http.js';
 
 const service = await startService(await createHome(t, { prepared: true }), variables);
 const browser = await startBrowser(t);

@@ -7,7 +7,6 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { startTestApp } from '../helpers/app.js';
 import {
   type Attack,
   attackerPage,
@@ -17,16 +16,17 @@ import {
   leavingPage,
   sandboxedPage,
   sendMethods,
-} from '../helpers/attacker-page.js';
-import { startProfile } from '../helpers/browser.js';
-import { administrator } from '../helpers/credentials.js';
-import { schemas } from '../helpers/databases.js';
-import { dumpDatabase } from '../helpers/dump.js';
-import { providerVariables } from '../helpers/openid-provider.js';
-import { freePort } from '../helpers/service.js';
-import { refreshCookie, sessionCookie } from '../helpers/sessions.js';
-import { createUser } from '../helpers/users.js';
-import { startWebServer } from '../helpers/web-server.js';
+} from '../helpers/browser/attacker-page.js';
+import { startProfile } from '../helpers/browser/browser.js';
+import { schemas } from '../helpers/database/databases.js';
+import { dumpDatabase } from '../helpers/database/dump.js';
+import { providerVariables } from '../helpers/providers/openid-provider.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { startWebServer } from '../helpers/servers/web-server.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { refreshCookie, sessionCookie } from '../helpers/users/sessions.js';
+import { createUser } from '../helpers/users/users.js';
 
 // Browsers treat hosts that end in `localhost` as secure: they send `Sec-Fetch-Site` and accept `Secure` cookies.
 const context = await startProfile(t, ['--host-resolver-rules=MAP *.localhost 127.0.0.1, MAP *.test 127.0.0.1']);

@@ -7,9 +7,9 @@ import {
   signIn,
   startBrowser,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { createUserOverHttp, variables } from '../helpers/people.js';
-import { createHome, startService } from '../helpers/service.js';
+} from '../helpers/browser/browser.js';
+import { createHome, startService } from '../helpers/service/service.js';
+import { createUserOverHttp, variables } from '../helpers/users/over-http.js';
 
 const service = await startService(await createHome(t, { prepared: true }), {
   ...variables,

@@ -10,13 +10,13 @@ import {
   startBrowser,
   visibleText,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { minute } from '../helpers/clock.js';
-import { startClockedService } from '../helpers/clocked-service.js';
-import { bundleOf } from '../helpers/guide.js';
-import { codeIn, findCode, linkIn, mailsTo, otherCode } from '../helpers/mails.js';
-import { currentCode, rfcSecret } from '../helpers/totp.js';
-import { createUser } from '../helpers/users.js';
+} from '../helpers/browser/browser.js';
+import { codeIn, findCode, linkIn, mailsTo, otherCode } from '../helpers/mail/mails.js';
+import { bundleOf } from '../helpers/project/guide.js';
+import { minute } from '../helpers/service/clock.js';
+import { startClockedService } from '../helpers/service/clocked-service.js';
+import { currentCode, rfcSecret } from '../helpers/users/totp.js';
+import { createUser } from '../helpers/users/users.js';
 
 const service = await startClockedService(t);
 const browser = await startBrowser(t);

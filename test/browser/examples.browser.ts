@@ -17,13 +17,23 @@ import {
   type Person,
   saveScreenshot,
   startBrowser,
-} from '../helpers/browser.js';
-import { cannotInstall, exampleEnvironment, installExample, runNpm } from '../helpers/examples.js';
-import { alertOf, cookieHeader, follow, linksTo, mailboxKey, press, sees, signIn } from '../helpers/own-pages.js';
-import { asAdministrator, createUserOverHttp, variables } from '../helpers/people.js';
-import { createHome, freePort, logLines, type Service, startService } from '../helpers/service.js';
-import { atEndOf } from '../helpers/teardown.js';
-import { currentCode, previousCode } from '../helpers/totp.js';
+} from '../helpers/browser/browser.js';
+import { cannotInstall, exampleEnvironment, installExample, runNpm } from '../helpers/browser/examples.js';
+import {
+  alertOf,
+  cookieHeader,
+  follow,
+  linksTo,
+  mailboxKey,
+  press,
+  sees,
+  signIn,
+} from '../helpers/browser/own-pages.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { createHome, logLines, type Service, startService } from '../helpers/service/service.js';
+import { asAdministrator, createUserOverHttp, variables } from '../helpers/users/over-http.js';
+import { currentCode, previousCode } from '../helpers/users/totp.js';
 
 const password = 'a good long password';
 

@@ -8,10 +8,11 @@ import {
   signIn,
   startBrowser,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { asAdministrator, createUserOverHttp, variables } from '../helpers/people.js';
-import { createHome, freePort, startService } from '../helpers/service.js';
-import { currentCode, previousCode } from '../helpers/totp.js';
+} from '../helpers/browser/browser.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { createHome, startService } from '../helpers/service/service.js';
+import { asAdministrator, createUserOverHttp, variables } from '../helpers/users/over-http.js';
+import { currentCode, previousCode } from '../helpers/users/totp.js';
 
 const port = String(await freePort());
 const service = await startService(await createHome(t, { prepared: true }), {

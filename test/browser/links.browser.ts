@@ -1,8 +1,8 @@
 import t from 'tap';
-import { newPerson, startBrowser, visibleText, waitForOwnAccount } from '../helpers/browser.js';
-import { day } from '../helpers/clock.js';
-import { startClockedService } from '../helpers/clocked-service.js';
-import { asAdministrator } from '../helpers/people.js';
+import { newPerson, startBrowser, visibleText, waitForOwnAccount } from '../helpers/browser/browser.js';
+import { day } from '../helpers/service/clock.js';
+import { startClockedService } from '../helpers/service/clocked-service.js';
+import { asAdministrator } from '../helpers/users/over-http.js';
 
 const service = await startClockedService(t, { MAILBOX_KEY: 'the-key-of-the-mailbox' });
 const browser = await startBrowser(t);

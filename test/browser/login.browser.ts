@@ -7,12 +7,12 @@ import {
   signIn,
   startBrowser,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { day } from '../helpers/clock.js';
-import { startClockedService } from '../helpers/clocked-service.js';
-import { administrator } from '../helpers/credentials.js';
-import { asAdministrator, createUserOverHttp, variables } from '../helpers/people.js';
-import { createHome, startService } from '../helpers/service.js';
+} from '../helpers/browser/browser.js';
+import { day } from '../helpers/service/clock.js';
+import { startClockedService } from '../helpers/service/clocked-service.js';
+import { createHome, startService } from '../helpers/service/service.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { asAdministrator, createUserOverHttp, variables } from '../helpers/users/over-http.js';
 
 const service = await startService(await createHome(t, { prepared: true }), variables);
 const browser = await startBrowser(t);

@@ -7,11 +7,11 @@ import {
   startBrowser,
   visibleText,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { day } from '../helpers/clock.js';
-import { startClockedService } from '../helpers/clocked-service.js';
-import { linkTo } from '../helpers/mails.js';
-import { createUser } from '../helpers/users.js';
+} from '../helpers/browser/browser.js';
+import { linkTo } from '../helpers/mail/mails.js';
+import { day } from '../helpers/service/clock.js';
+import { startClockedService } from '../helpers/service/clocked-service.js';
+import { createUser } from '../helpers/users/users.js';
 
 /** The page behind the link "This wasn't me" in a security notice. */
 

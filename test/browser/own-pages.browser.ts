@@ -14,14 +14,15 @@ import {
   startBrowser,
   visibleText,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { administrator } from '../helpers/credentials.js';
-import { installExample, runNpm } from '../helpers/examples.js';
-import { alertOf, cookieHeader, linksTo, mailboxKey, press, sees, signIn } from '../helpers/own-pages.js';
-import { asAdministrator, createUserOverHttp, variables } from '../helpers/people.js';
-import { createHome, freePort, startService } from '../helpers/service.js';
-import { atEndOf } from '../helpers/teardown.js';
-import { currentCode, previousCode } from '../helpers/totp.js';
+} from '../helpers/browser/browser.js';
+import { installExample, runNpm } from '../helpers/browser/examples.js';
+import { alertOf, cookieHeader, linksTo, mailboxKey, press, sees, signIn } from '../helpers/browser/own-pages.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { createHome, startService } from '../helpers/service/service.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { asAdministrator, createUserOverHttp, variables } from '../helpers/users/over-http.js';
+import { currentCode, previousCode } from '../helpers/users/totp.js';
 
 const password = 'a good long password';
 const browser = await startBrowser(t);

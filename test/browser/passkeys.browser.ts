@@ -15,15 +15,15 @@ import {
   signIn,
   startBrowser,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { day, minute } from '../helpers/clock.js';
-import { startClockedService } from '../helpers/clocked-service.js';
-import { bundleOf } from '../helpers/guide.js';
-import { linkTo } from '../helpers/mails.js';
-import { createUserOverHttp } from '../helpers/people.js';
-import { freePort } from '../helpers/service.js';
-import { currentCode, rfcSecret } from '../helpers/totp.js';
-import { createUser } from '../helpers/users.js';
+} from '../helpers/browser/browser.js';
+import { linkTo } from '../helpers/mail/mails.js';
+import { bundleOf } from '../helpers/project/guide.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { day, minute } from '../helpers/service/clock.js';
+import { startClockedService } from '../helpers/service/clocked-service.js';
+import { createUserOverHttp } from '../helpers/users/over-http.js';
+import { currentCode, rfcSecret } from '../helpers/users/totp.js';
+import { createUser } from '../helpers/users/users.js';
 
 /** Passkeys on the account pages, with the virtual authenticator of Chromium. */
 

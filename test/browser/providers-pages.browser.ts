@@ -15,13 +15,14 @@ import {
   signIn,
   startBrowser,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { administrator } from '../helpers/credentials.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { asAdministrator, createUserOverHttp, type User, variables } from '../helpers/people.js';
-import { createHome, freePort, startService } from '../helpers/service.js';
-import { currentCode, previousCode } from '../helpers/totp.js';
-import { json, status } from '../helpers/web-server.js';
+} from '../helpers/browser/browser.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { json, status } from '../helpers/servers/web-server.js';
+import { createHome, startService } from '../helpers/service/service.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { asAdministrator, createUserOverHttp, type User, variables } from '../helpers/users/over-http.js';
+import { currentCode, previousCode } from '../helpers/users/totp.js';
 
 const port = String(await freePort());
 // A different site than the provider, as in production.

@@ -1,10 +1,11 @@
 import t from 'tap';
-import { newPerson, type Person, startBrowser, waitForOwnAccount } from '../helpers/browser.js';
-import { startHostileIssuers } from '../helpers/hostile-provider.js';
-import { startOpenIdProvider } from '../helpers/openid-provider.js';
-import { asAdministrator, variables } from '../helpers/people.js';
-import { createHome, freePort, startService } from '../helpers/service.js';
-import { startTlsProxy } from '../helpers/tls-proxy.js';
+import { newPerson, type Person, startBrowser, waitForOwnAccount } from '../helpers/browser/browser.js';
+import { startHostileIssuers } from '../helpers/providers/hostile-provider.js';
+import { startOpenIdProvider } from '../helpers/providers/openid-provider.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { startTlsProxy } from '../helpers/servers/tls-proxy.js';
+import { createHome, startService } from '../helpers/service/service.js';
+import { asAdministrator, variables } from '../helpers/users/over-http.js';
 
 const port = String(await freePort());
 // A different site than the provider, as in production. Its cookies must be sent anyway.

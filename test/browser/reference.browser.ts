@@ -1,10 +1,10 @@
 // @suite not-everyday: loads a large page
 
 import t from 'tap';
-import { accessibilityViolations, newPerson, type Person, startBrowser } from '../helpers/browser.js';
-import { administrator } from '../helpers/credentials.js';
-import { variables } from '../helpers/people.js';
-import { createHome, startService } from '../helpers/service.js';
+import { accessibilityViolations, newPerson, type Person, startBrowser } from '../helpers/browser/browser.js';
+import { createHome, startService } from '../helpers/service/service.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { variables } from '../helpers/users/over-http.js';
 
 const service = await startService(await createHome(t, { prepared: true }), variables);
 const browser = await startBrowser(t);

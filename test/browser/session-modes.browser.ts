@@ -10,11 +10,11 @@ import {
   signIn,
   startBrowser,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { day, minute } from '../helpers/clock.js';
-import { startClockedService } from '../helpers/clocked-service.js';
-import { linkTo } from '../helpers/mails.js';
-import { createUser } from '../helpers/users.js';
+} from '../helpers/browser/browser.js';
+import { linkTo } from '../helpers/mail/mails.js';
+import { day, minute } from '../helpers/service/clock.js';
+import { startClockedService } from '../helpers/service/clocked-service.js';
+import { createUser } from '../helpers/users/users.js';
 
 /** The account pages for users of an application in `cookie` mode, whose browsers have a refresh cookie instead of a session cookie. */
 

@@ -8,9 +8,9 @@ import {
   startBrowser,
   visibleText,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { createUserOverHttp, type User, variables } from '../helpers/people.js';
-import { createHome, startService } from '../helpers/service.js';
+} from '../helpers/browser/browser.js';
+import { createHome, startService } from '../helpers/service/service.js';
+import { createUserOverHttp, type User, variables } from '../helpers/users/over-http.js';
 
 const service = await startService(await createHome(t, { prepared: true }), variables);
 const browser = await startBrowser(t);

@@ -12,14 +12,14 @@ import {
   signIn,
   startBrowser,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { minute } from '../helpers/clock.js';
-import { startClockedService } from '../helpers/clocked-service.js';
-import { codeIn, mailsTo, otherCode } from '../helpers/mails.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { createUserOverHttp, type User } from '../helpers/people.js';
-import { freePort } from '../helpers/service.js';
-import { currentCode } from '../helpers/totp.js';
+} from '../helpers/browser/browser.js';
+import { codeIn, mailsTo, otherCode } from '../helpers/mail/mails.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { minute } from '../helpers/service/clock.js';
+import { startClockedService } from '../helpers/service/clocked-service.js';
+import { createUserOverHttp, type User } from '../helpers/users/over-http.js';
+import { currentCode } from '../helpers/users/totp.js';
 
 const port = String(await freePort());
 const publicUrl = `http://localhost:${port}`;

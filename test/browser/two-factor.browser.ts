@@ -12,10 +12,10 @@ import {
   startBrowser,
   visibleText,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { asAdministrator, createUserOverHttp, type User, variables } from '../helpers/people.js';
-import { createHome, startService } from '../helpers/service.js';
-import { currentCode, previousCode } from '../helpers/totp.js';
+} from '../helpers/browser/browser.js';
+import { createHome, startService } from '../helpers/service/service.js';
+import { asAdministrator, createUserOverHttp, type User, variables } from '../helpers/users/over-http.js';
+import { currentCode, previousCode } from '../helpers/users/totp.js';
 
 const service = await startService(await createHome(t, { prepared: true }), variables);
 const browser = await startBrowser(t);

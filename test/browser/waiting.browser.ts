@@ -7,10 +7,10 @@ import {
   signIn,
   startBrowser,
   waitForOwnAccount,
-} from '../helpers/browser.js';
-import { startClockedService } from '../helpers/clocked-service.js';
-import { freePort } from '../helpers/service.js';
-import { createUser } from '../helpers/users.js';
+} from '../helpers/browser/browser.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { startClockedService } from '../helpers/service/clocked-service.js';
+import { createUser } from '../helpers/users/users.js';
 
 /** What the pages show while the service has not responded yet. */
 

@@ -24,12 +24,12 @@ import { buildApp } from '../../app.js';
 import type { DatabaseLocation } from '../../db/client.js';
 import { policies, rolePolicies, roles, settings, users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { bearer, codeOf, testConfig } from '../helpers/app.js';
-import { collectLog } from '../helpers/collect-log.js';
-import { administrator } from '../helpers/credentials.js';
-import { createTestDatabase, engine, schemas } from '../helpers/databases.js';
-import { listen } from '../helpers/ports.js';
-import { changeUser, createUser } from '../helpers/users.js';
+import { createTestDatabase, engine, schemas } from '../helpers/database/databases.js';
+import { listen } from '../helpers/servers/ports.js';
+import { bearer, codeOf, testConfig } from '../helpers/service/app.js';
+import { collectLog } from '../helpers/service/collect-log.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { changeUser, createUser } from '../helpers/users/users.js';
 
 /** A database that remains after the service on it is closed. */
 async function lastingDatabase(t: Test): Promise<DatabaseLocation> {

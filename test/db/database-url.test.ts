@@ -8,8 +8,8 @@ import postgres from 'postgres';
 import t from 'tap';
 import { databaseUrlFaults, readDatabaseUrl, serversIn } from '../../db/postgres/database-url.js';
 import { createPostgresPool } from '../../db/postgres/pool.js';
-import { createTestDatabase, engine } from '../helpers/databases.js';
-import { freePort } from '../helpers/ports.js';
+import { createTestDatabase, engine } from '../helpers/database/databases.js';
+import { freePort } from '../helpers/servers/ports.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 

@@ -6,15 +6,15 @@ import t from 'tap';
 import { deleteExpiredSessions } from '../../db/queries/sessions/sessions.js';
 import { sessions, users, userUses } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { startTestApp } from '../helpers/app.js';
-import { day } from '../helpers/clock.js';
-import { createTestDatabase } from '../helpers/databases.js';
-import { watchPlans } from '../helpers/plans.js';
-import { logIn, refresh, sessionOf } from '../helpers/sessions.js';
-import { hearStatements } from '../helpers/statements.js';
-import { atEndOf } from '../helpers/teardown.js';
-import { createUser, lastAccessOf } from '../helpers/users.js';
-import { asAdmin, remove, startWithAdmin } from '../helpers/writing.js';
+import { createTestDatabase } from '../helpers/database/databases.js';
+import { watchPlans } from '../helpers/database/plans.js';
+import { hearStatements } from '../helpers/database/statements.js';
+import { asAdmin, remove, startWithAdmin } from '../helpers/http/writing.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { day } from '../helpers/service/clock.js';
+import { logIn, refresh, sessionOf } from '../helpers/users/sessions.js';
+import { createUser, lastAccessOf } from '../helpers/users/users.js';
 
 /** Logins and refreshes are the most frequent writes. They must not write the rows of users, or entries in their indexes. */
 

@@ -9,10 +9,10 @@ import {
   spentStates,
   userCounts,
 } from '../../db/schema.js';
-import { day, hour } from '../helpers/clock.js';
-import { captureTimers } from '../helpers/intervals.js';
-import { createUser } from '../helpers/users.js';
-import { startWithAdmin } from '../helpers/writing.js';
+import { startWithAdmin } from '../helpers/http/writing.js';
+import { captureTimers } from '../helpers/measurements/intervals.js';
+import { day, hour } from '../helpers/service/clock.js';
+import { createUser } from '../helpers/users/users.js';
 
 t.test('the hourly cleanup deletes expired rows and sums up the user count', async (t) => {
   const runScheduled = captureTimers(t, hour);

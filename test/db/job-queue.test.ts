@@ -7,7 +7,7 @@ import type { DatabaseConnection } from '../../db/client.js';
 import { createJobQueues, createQueueTables, type JobQueue, type QueueOptions } from '../../db/job-queue.js';
 import { withMigrationLock } from '../../db/migration-lock.js';
 import { rows } from '../../db/statements.js';
-import { createTestDatabase, engine, openUnmigrated, schemas } from '../helpers/databases.js';
+import { createTestDatabase, engine, openUnmigrated, schemas } from '../helpers/database/databases.js';
 
 interface Note {
   text: string;

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { Executor } from '../../db/client.js';
 import { clearAttempts, forgetAttempts, reserveAttempts } from '../../db/queries/passwords/login-attempts.js';
 import { rows } from '../../db/statements.js';
-import { startTestApp } from '../helpers/app.js';
+import { startTestApp } from '../helpers/service/app.js';
 
 const { app } = await startTestApp(t);
 const rules = { limit: 5, firstLockMs: 1_000, maxLockMs: 10_000 };

@@ -9,10 +9,10 @@ import t, { type Test } from 'tap';
 import { buildApp } from '../../app.js';
 import { type DatabaseConnection, openDatabase } from '../../db/client.js';
 import { rows } from '../../db/statements.js';
-import { testConfig } from '../helpers/app.js';
-import { dataDirectory, engine } from '../helpers/databases.js';
-import { captureTimers } from '../helpers/intervals.js';
-import { skipUnlessLong } from '../helpers/long.js';
+import { dataDirectory, engine } from '../helpers/database/databases.js';
+import { captureTimers } from '../helpers/measurements/intervals.js';
+import { skipUnlessLong } from '../helpers/runner/long.js';
+import { testConfig } from '../helpers/service/app.js';
 
 /** Maintenance that PostgreSQL does in background processes and that the service must run on the embedded engine. */
 

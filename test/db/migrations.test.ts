@@ -4,8 +4,8 @@ import t, { type Test } from 'tap';
 import { migrateTables } from '../../db/migrate.js';
 import { users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { createTestDatabase, openUnmigrated, schemas } from '../helpers/databases.js';
-import { addMigration } from '../helpers/migrations.js';
+import { createTestDatabase, openUnmigrated, schemas } from '../helpers/database/databases.js';
+import { addMigration } from '../helpers/database/migrations.js';
 
 /** A database with one user, and a folder with the migrations that it has, to which a test adds some. */
 async function createUpgrade(t: Test) {

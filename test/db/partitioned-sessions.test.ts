@@ -2,11 +2,11 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { migrate } from '../../db/migrate.js';
 import { rows } from '../../db/statements.js';
-import { engine } from '../helpers/databases.js';
-import { readGuide } from '../helpers/guide.js';
-import { logIn, logOut, modes, readMe, refresh, sessionOf } from '../helpers/sessions.js';
-import { createUser } from '../helpers/users.js';
-import { asAdmin, remove, startWithAdmin } from '../helpers/writing.js';
+import { engine } from '../helpers/database/databases.js';
+import { asAdmin, remove, startWithAdmin } from '../helpers/http/writing.js';
+import { readGuide } from '../helpers/project/guide.js';
+import { logIn, logOut, modes, readMe, refresh, sessionOf } from '../helpers/users/sessions.js';
+import { createUser } from '../helpers/users/users.js';
 
 const skip = engine === 'embedded' ? 'PostgreSQL only' : false;
 

@@ -7,8 +7,8 @@ import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { isDatabaseUnavailable, sqlStateOf } from '../../db/failures.js';
 import { createPostgresPool, type PoolOptions } from '../../db/postgres/pool.js';
-import { createTestDatabase, engine } from '../helpers/databases.js';
-import { otherCertificate, startTlsFront, testCertificate } from '../helpers/tls-front.js';
+import { createTestDatabase, engine } from '../helpers/database/databases.js';
+import { otherCertificate, startTlsFront, testCertificate } from '../helpers/servers/tls-front.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 const killAll = sql`select pg_terminate_backend(pid) from pg_stat_activity

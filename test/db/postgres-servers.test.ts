@@ -4,10 +4,10 @@ import t, { type Test } from 'tap';
 import { isDatabaseUnavailable } from '../../db/failures.js';
 import { createPostgresPool, type PoolOptions, type PostgresPool } from '../../db/postgres/pool.js';
 import { pingDatabase } from '../../db/queries/platform/health.js';
-import { engine } from '../helpers/databases.js';
-import { startFakePostgres } from '../helpers/fake-postgres.js';
-import { type Cluster, startCluster, withoutPrograms } from '../helpers/postgres-cluster.js';
-import { startProxy } from '../helpers/proxy.js';
+import { engine } from '../helpers/database/databases.js';
+import { startFakePostgres } from '../helpers/database/fake-postgres.js';
+import { type Cluster, startCluster, withoutPrograms } from '../helpers/database/postgres-cluster.js';
+import { startProxy } from '../helpers/servers/proxy.js';
 
 const skip = (engine === 'embedded' && 'PostgreSQL only') || withoutPrograms;
 

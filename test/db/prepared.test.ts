@@ -3,10 +3,10 @@ import { drizzle } from 'drizzle-orm/postgres-js';
 import t from 'tap';
 import { createPostgresPool } from '../../db/postgres/pool.js';
 import { createPreparing, maxPrepared } from '../../db/postgres/prepared.js';
-import { createTestDatabase, engine, isHostile } from '../helpers/databases.js';
-import { policyWith } from '../helpers/rights.js';
-import { createUserWithToken } from '../helpers/users.js';
-import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+import { createTestDatabase, engine, isHostile } from '../helpers/database/databases.js';
+import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
+import { policyWith } from '../helpers/users/rights.js';
+import { createUserWithToken } from '../helpers/users/users.js';
 
 t.test('a statement is prepared from its second use on', async (t) => {
   const { wants } = createPreparing();

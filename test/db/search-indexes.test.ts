@@ -8,12 +8,12 @@ import { collections } from '../../db/query-language/collections.js';
 import { searchedTexts } from '../../db/query-language/search-text.js';
 import { users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
-import { createTestDatabase, engine, schemas } from '../helpers/databases.js';
-import { createPolicy } from '../helpers/records.js';
-import { hearStatements, type Sent } from '../helpers/statements.js';
-import { createUser } from '../helpers/users.js';
+import { createTestDatabase, engine, schemas } from '../helpers/database/databases.js';
+import { hearStatements, type Sent } from '../helpers/database/statements.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { createPolicy } from '../helpers/users/rights.js';
+import { createUser } from '../helpers/users/users.js';
 
 const skip = engine === 'postgres' ? false : 'the embedded database has no such index';
 

@@ -4,13 +4,13 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { compactUserCounts, countAllUsers } from '../../db/queries/users/user-counts.js';
 import { permissions, userCounts, users } from '../../db/schema.js';
-import { bearer, type TestApp } from '../helpers/app.js';
-import { engine, schemas } from '../helpers/databases.js';
-import { readGuide } from '../helpers/guide.js';
-import { createPolicy } from '../helpers/records.js';
-import { hearStatements } from '../helpers/statements.js';
-import { createUser } from '../helpers/users.js';
-import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
+import { engine, schemas } from '../helpers/database/databases.js';
+import { hearStatements } from '../helpers/database/statements.js';
+import { asAdmin, patch, remove, startWithAdmin } from '../helpers/http/writing.js';
+import { readGuide } from '../helpers/project/guide.js';
+import { bearer, type TestApp } from '../helpers/service/app.js';
+import { createPolicy } from '../helpers/users/rights.js';
+import { createUser } from '../helpers/users/users.js';
 
 const totalOf = async ({ get }: TestApp, headers = asAdmin, query = ''): Promise<number> =>
   (await get(`/users?limit=1&fields=id&meta=total_count${query}`, headers)).json().meta.total_count;

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { users } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { watchPlans } from '../helpers/plans.js';
+import { watchPlans } from '../helpers/database/plans.js';
+import { startTestApp } from '../helpers/service/app.js';
 
 t.test('the plan watcher reports reads of an entire table that grows with the number of users', async (t) => {
   const { app } = await startTestApp(t);

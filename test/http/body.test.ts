@@ -1,9 +1,9 @@
 // @suite embedded-only: hardly depends on the engine
 
 import t, { type Test } from 'tap';
-import { startTestApp, type TestApp } from '../helpers/app.js';
-import { isContractError } from '../helpers/contract-error.js';
-import { administrator } from '../helpers/credentials.js';
+import { isContractError } from '../helpers/openapi/contract-error.js';
+import { startTestApp, type TestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 const json = { 'content-type': 'application/json' };
 

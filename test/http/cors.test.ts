@@ -2,10 +2,10 @@
 
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
-import { startTestApp } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
-import { refused } from '../helpers/refusals.js';
-import { logIn } from '../helpers/sessions.js';
+import { refused } from '../helpers/http/refusals.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { logIn } from '../helpers/users/sessions.js';
 
 const listed = ['https://app.example.com', 'http://localhost:5173', 'capacitor://localhost'];
 const { app, request, ...service } = await startTestApp(t, { CORS_ENABLED: 'true', CORS_ORIGIN: listed.join(', ') });

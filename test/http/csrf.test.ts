@@ -3,12 +3,12 @@
 import type { InjectOptions } from 'fastify';
 import t, { type Test } from 'tap';
 import { users } from '../../db/schema.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
-import { digestOfAccounts } from '../helpers/provider-records.js';
-import { refused } from '../helpers/refusals.js';
-import { carry, logIn, sessionCookie, sessionOf } from '../helpers/sessions.js';
-import { createUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { digestOfAccounts } from '../helpers/providers/provider-records.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { carry, logIn, sessionCookie, sessionOf } from '../helpers/users/sessions.js';
+import { createUser } from '../helpers/users/users.js';
 
 const service = await startTestApp(t, {
   PUBLIC_URL: 'https://accounts.example.com',

@@ -2,11 +2,11 @@
 // @suite not-everyday: tries many cases
 
 import t from 'tap';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { collectLog } from '../helpers/collect-log.js';
-import { administrator } from '../helpers/credentials.js';
-import { policyWith } from '../helpers/rights.js';
-import { createUserWithToken } from '../helpers/users.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { collectLog } from '../helpers/service/collect-log.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { policyWith } from '../helpers/users/rights.js';
+import { createUserWithToken } from '../helpers/users/users.js';
 
 // How proxies write the address of the client in X-Forwarded-For. Wherever the service uses the address, it has only one form.
 

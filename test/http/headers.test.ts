@@ -1,8 +1,8 @@
 // @suite embedded-only: hardly depends on the engine
 
 import t from 'tap';
-import { startTestApp } from '../helpers/app.js';
-import { logIn } from '../helpers/sessions.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { logIn } from '../helpers/users/sessions.js';
 
 const service = await startTestApp(t);
 const { app, request, get, post } = service;

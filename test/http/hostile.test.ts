@@ -4,9 +4,9 @@
 import fc from 'fast-check';
 import type { InjectOptions } from 'fastify';
 import t from 'tap';
-import { codeOf, startTestApp } from '../helpers/app.js';
-import { faultOfError, isContractError } from '../helpers/contract-error.js';
-import { administrator } from '../helpers/credentials.js';
+import { faultOfError, isContractError } from '../helpers/openapi/contract-error.js';
+import { codeOf, startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 // All tests share one app, because no request may affect the response to a later one.
 const { get, post, request } = await startTestApp(t, { TRUST_PROXY: 'true' });

@@ -4,14 +4,14 @@
 import { eq, like } from 'drizzle-orm';
 import t from 'tap';
 import { settings, users } from '../../db/schema.js';
-import { codeOf, startTestApp } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
-import { committedDocument } from '../helpers/document.js';
-import { mailsTo } from '../helpers/mails.js';
-import { allOperations } from '../helpers/operations.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { openSession } from '../helpers/sessions.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
+import { mailsTo } from '../helpers/mail/mails.js';
+import { committedDocument } from '../helpers/openapi/document.js';
+import { allOperations } from '../helpers/openapi/operations.js';
+import { codeOf, startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { openSession } from '../helpers/users/sessions.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 // An address, an ID, or a date that one operation accepts is accepted by all, and what one refuses is refused by all.
 

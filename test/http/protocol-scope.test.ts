@@ -4,12 +4,12 @@ import type { FastifyInstance, InjectOptions } from 'fastify';
 import t from 'tap';
 import { buildApp } from '../../app.js';
 import type { ErrorFormat } from '../../plugins/http/errors.js';
-import { bearer, codeOf, testConfig } from '../helpers/app.js';
-import { sessionCookie, setCookies } from '../helpers/cookies.js';
-import { administrator } from '../helpers/credentials.js';
-import { createTestDatabase } from '../helpers/databases.js';
-import { atEndOf } from '../helpers/teardown.js';
-import { adminToken, asAdmin } from '../helpers/writing.js';
+import { createTestDatabase } from '../helpers/database/databases.js';
+import { sessionCookie, setCookies } from '../helpers/http/cookies.js';
+import { adminToken, asAdmin } from '../helpers/http/writing.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
+import { bearer, codeOf, testConfig } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 /** A scope of routes that speaks another protocol than the JSON API: forms, errors as in RFC 6749, and CORS for its own clients. */
 

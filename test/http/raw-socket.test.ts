@@ -3,11 +3,11 @@
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
-import { startTestApp } from '../helpers/app.js';
-import { type Answered, isContractError } from '../helpers/contract-error.js';
-import { administrator } from '../helpers/credentials.js';
 import { closing as close, get, host, json, malformed, post } from '../helpers/hostile/malformed.js';
-import { answersIn, exchange, listen } from '../helpers/raw-http.js';
+import { answersIn, exchange, listen } from '../helpers/http/raw-http.js';
+import { type Answered, isContractError } from '../helpers/openapi/contract-error.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 /** Sends bytes, and returns the only response. */
 async function answerTo(

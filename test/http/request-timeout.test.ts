@@ -6,7 +6,7 @@ import fastify from 'fastify';
 import t, { type Test } from 'tap';
 import { requestTimeoutPlugin } from '../../plugins/http/request-timeout.js';
 import type { ApiError } from '../../schemas/errors.js';
-import { exchange, listen } from '../helpers/raw-http.js';
+import { exchange, listen } from '../helpers/http/raw-http.js';
 
 const timeoutMs = 200;
 

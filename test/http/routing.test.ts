@@ -4,9 +4,9 @@
 import { METHODS } from 'node:http';
 import type { InjectOptions } from 'fastify';
 import t from 'tap';
-import { startTestApp } from '../helpers/app.js';
-import { faultOfError, isContractError } from '../helpers/contract-error.js';
-import { administrator } from '../helpers/credentials.js';
+import { faultOfError, isContractError } from '../helpers/openapi/contract-error.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 /** The existing paths, with the methods of each. */
 const operations: Record<string, string[]> = {

@@ -1,14 +1,13 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { roles, settings, users } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { day } from '../helpers/clock.js';
-import { refusesBadTokens } from '../helpers/link-tokens.js';
-import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { assertUnchanged, policyWith } from '../helpers/rights.js';
-import { changeUser, createUser, createUserWithToken } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { linkIn, mailsTo, tokenFor } from '../helpers/mail/mails.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { day } from '../helpers/service/clock.js';
+import { refusesBadTokens } from '../helpers/tokens/link-tokens.js';
+import { assertUnchanged, createPolicy, createRole, policyWith } from '../helpers/users/rights.js';
+import { changeUser, createUser, createUserWithToken } from '../helpers/users/users.js';
 
 const allowed = 'https://app.example.com/welcome';
 const service = await startTestApp(t, {

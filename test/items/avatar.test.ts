@@ -1,7 +1,7 @@
 import t from 'tap';
-import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { createPolicy } from '../helpers/records.js';
-import { createUser } from '../helpers/users.js';
+import { bearer, codeOf, startTestApp } from '../helpers/service/app.js';
+import { createPolicy } from '../helpers/users/rights.js';
+import { createUser } from '../helpers/users/users.js';
 
 const { app, get } = await startTestApp(t);
 const headers = bearer('token-of-an-administrator');

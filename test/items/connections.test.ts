@@ -3,12 +3,12 @@ import { sql } from 'drizzle-orm';
 import postgres from 'postgres';
 import t from 'tap';
 import { sessions } from '../../db/schema.js';
-import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { day, hour } from '../helpers/clock.js';
-import { engine } from '../helpers/databases.js';
-import { captureTimers } from '../helpers/intervals.js';
-import { createPolicy } from '../helpers/records.js';
-import { createUser } from '../helpers/users.js';
+import { engine } from '../helpers/database/databases.js';
+import { captureTimers } from '../helpers/measurements/intervals.js';
+import { bearer, codeOf, startTestApp } from '../helpers/service/app.js';
+import { day, hour } from '../helpers/service/clock.js';
+import { createPolicy } from '../helpers/users/rights.js';
+import { createUser } from '../helpers/users/users.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 

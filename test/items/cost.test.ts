@@ -3,10 +3,10 @@
 import qs from 'qs';
 import t, { type Test } from 'tap';
 import { permissions, users } from '../../db/schema.js';
-import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { engine } from '../helpers/databases.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { createUser } from '../helpers/users.js';
+import { engine } from '../helpers/database/databases.js';
+import { bearer, codeOf, startTestApp } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { createUser } from '../helpers/users/users.js';
 
 const { app, request } = await startTestApp(t);
 const member = bearer('token-of-a-member-of-the-staff');

@@ -1,9 +1,9 @@
 import { eq, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { permissions, users } from '../../db/schema.js';
-import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { createUser } from '../helpers/users.js';
+import { bearer, codeOf, startTestApp } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { createUser } from '../helpers/users/users.js';
 
 const { app, get, request } = await startTestApp(t);
 const capped = await startTestApp(t, { QUERY_LIMIT_MAX: '7', PUBLIC_URL: 'https://id.example.com' });

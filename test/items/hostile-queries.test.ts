@@ -5,10 +5,10 @@ import type { LightMyRequestResponse } from 'fastify';
 import qs from 'qs';
 import t, { type Test } from 'tap';
 import { userPolicies, users } from '../../db/schema.js';
-import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { countStatements } from '../helpers/statements.js';
-import { createUser, setLastAccess } from '../helpers/users.js';
+import { countStatements } from '../helpers/database/statements.js';
+import { bearer, codeOf, startTestApp } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { createUser, setLastAccess } from '../helpers/users/users.js';
 
 const { app, request } = await startTestApp(t);
 const headers = bearer('token-of-the-admin');

@@ -4,9 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import qs from 'qs';
 import t from 'tap';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { createTestDatabase } from '../helpers/databases.js';
-import { amountOf } from '../helpers/long.js';
+import { createTestDatabase } from '../helpers/database/databases.js';
 import {
   createOracle,
   type Name,
@@ -16,7 +14,7 @@ import {
   Refusal,
   type Rule,
   shapes,
-} from '../helpers/query-oracle.js';
+} from '../helpers/database/query-oracle.js';
 import {
   awkward,
   callerId,
@@ -26,8 +24,10 @@ import {
   readWorld,
   tokens,
   uuidOf,
-} from '../helpers/query-world.js';
-import { atEndOf } from '../helpers/teardown.js';
+} from '../helpers/database/query-world.js';
+import { amountOf } from '../helpers/runner/long.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
 
 /** The number of queries; `npm run test:queries` runs 10,000. */
 const runs = amountOf('QUERY_RUNS', { short: 250, long: 10_000 });

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { permissions, userPolicies, users } from '../../db/schema.js';
-import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { engine } from '../helpers/databases.js';
-import { sampleOf } from '../helpers/long.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { createUser } from '../helpers/users.js';
+import { engine } from '../helpers/database/databases.js';
+import { sampleOf } from '../helpers/runner/long.js';
+import { bearer, codeOf, startTestApp } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { createUser } from '../helpers/users/users.js';
 
 /** How expensive queries affect other callers. */
 

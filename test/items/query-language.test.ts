@@ -1,9 +1,9 @@
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { changeUser, createUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { changeUser, createUser } from '../helpers/users/users.js';
 
 const { app, request } = await startTestApp(t, { QUERY_LIMIT_DEFAULT: '5' });
 const capped = await startTestApp(t, { QUERY_LIMIT_DEFAULT: '50', QUERY_LIMIT_MAX: '3' });

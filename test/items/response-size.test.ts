@@ -1,10 +1,10 @@
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { permissions, users } from '../../db/schema.js';
-import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { hearStatements } from '../helpers/statements.js';
-import { createUser } from '../helpers/users.js';
+import { hearStatements } from '../helpers/database/statements.js';
+import { bearer, codeOf, startTestApp } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { createUser } from '../helpers/users/users.js';
 
 const { app, get, request } = await startTestApp(t, { MAX_RESPONSE_SIZE: '4mb' });
 const administrator = bearer('token-of-an-administrator');

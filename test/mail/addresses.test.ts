@@ -1,12 +1,12 @@
 import t from 'tap';
 import { readMailbox } from '../../db/queries/mail/mailbox.js';
 import { settings, users } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { mailsTo } from '../helpers/mails.js';
-import { allOperations, configOf } from '../helpers/operations.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { openSession } from '../helpers/sessions.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
+import { mailsTo } from '../helpers/mail/mails.js';
+import { allOperations, configOf } from '../helpers/openapi/operations.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { openSession } from '../helpers/users/sessions.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 /** Which addresses are valid, and where emails go. The rules are the same for all operations that accept an address. */
 

@@ -11,16 +11,16 @@ import type { Overrides } from '../../app.js';
 import { readMailbox } from '../../db/queries/mail/mailbox.js';
 import { rows } from '../../db/statements.js';
 import { ehloNameOf } from '../../plugins/mail/transport.js';
-import { startTestApp } from '../helpers/app.js';
-import { collectLog } from '../helpers/collect-log.js';
-import { schemas } from '../helpers/databases.js';
-import { linkIn } from '../helpers/mails.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { freePort, listen } from '../helpers/service.js';
-import { startSmtp } from '../helpers/smtp.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
-import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+import { schemas } from '../helpers/database/databases.js';
+import { refused } from '../helpers/http/refusals.js';
+import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
+import { linkIn } from '../helpers/mail/mails.js';
+import { startSmtp } from '../helpers/mail/smtp.js';
+import { freePort, listen } from '../helpers/servers/ports.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { collectLog } from '../helpers/service/collect-log.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 async function start(t: Test, variables: Record<string, string> = {}, overrides: Overrides = {}) {
   const port = await freePort();

@@ -1,12 +1,12 @@
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { day } from '../helpers/clock.js';
-import { linkIn, mailsTo } from '../helpers/mails.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { openSession } from '../helpers/sessions.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { linkIn, mailsTo } from '../helpers/mail/mails.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { day } from '../helpers/service/clock.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { openSession } from '../helpers/users/sessions.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 /** No text that a caller chooses appears in an email, except the custom URLs that the configuration allows, as the target of a link. */
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { keepMail, readMailbox } from '../../db/queries/mail/mailbox.js';
-import { startTestApp } from '../helpers/app.js';
-import { mailsTo } from '../helpers/mails.js';
-import { createPolicy } from '../helpers/records.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
+import { mailsTo } from '../helpers/mail/mails.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { createPolicy } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 const key = 'the-key-of-the-mailbox';
 const service = await startTestApp(t, { MAILBOX_KEY: key });

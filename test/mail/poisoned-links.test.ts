@@ -1,10 +1,10 @@
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { linkIn, mailsTo } from '../helpers/mails.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
+import { linkIn, mailsTo } from '../helpers/mail/mails.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 /** Links, redirects, and callback URLs sent to providers start with PUBLIC_URL, whatever the headers of a request. */
 

@@ -2,20 +2,25 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { rows } from '../../db/statements.js';
-import { startTestApp, type TestApp } from '../helpers/app.js';
-import { minute } from '../helpers/clock.js';
-import { schemas } from '../helpers/databases.js';
-import { mailsTo, tokenFor } from '../helpers/mails.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { createRole } from '../helpers/records.js';
-import { policyWith } from '../helpers/rights.js';
-import { openSession } from '../helpers/sessions.js';
-import { countStatements } from '../helpers/statements.js';
-import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { nextStep } from '../helpers/two-factor.js';
-import { changeUser, createSignedInUser, createUser, createUserWithToken, type NewUser } from '../helpers/users.js';
-import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
-import { adminToken, asAdmin, patch, startWithAdmin } from '../helpers/writing.js';
+import { schemas } from '../helpers/database/databases.js';
+import { countStatements } from '../helpers/database/statements.js';
+import { adminToken, asAdmin, patch, startWithAdmin } from '../helpers/http/writing.js';
+import { mailsTo, tokenFor } from '../helpers/mail/mails.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { completeLogin, createVisitor, followRedirect } from '../helpers/providers/visitor.js';
+import { startTestApp, type TestApp } from '../helpers/service/app.js';
+import { minute } from '../helpers/service/clock.js';
+import { createRole, policyWith } from '../helpers/users/rights.js';
+import { openSession } from '../helpers/users/sessions.js';
+import { codeOfStep, rfcSecret } from '../helpers/users/totp.js';
+import { nextStep } from '../helpers/users/two-factor.js';
+import {
+  changeUser,
+  createSignedInUser,
+  createUser,
+  createUserWithToken,
+  type NewUser,
+} from '../helpers/users/users.js';
 
 /** Which changes send a security notice, and to which address (ASVS 6.3.7). */
 

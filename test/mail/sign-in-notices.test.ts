@@ -2,14 +2,14 @@ import { eq, sql } from 'drizzle-orm';
 import t from 'tap';
 import { userUses } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { startTestApp, type TestApp } from '../helpers/app.js';
-import { day, minute } from '../helpers/clock.js';
-import { schemas } from '../helpers/databases.js';
-import { loginsOf } from '../helpers/logins.js';
-import { linkTo, mailsTo, tokenFor } from '../helpers/mails.js';
-import { refused } from '../helpers/refusals.js';
-import { openSession } from '../helpers/sessions.js';
-import { changeUser, createUser, deleteUser, type NewUser, storedUser } from '../helpers/users.js';
+import { schemas } from '../helpers/database/databases.js';
+import { refused } from '../helpers/http/refusals.js';
+import { linkTo, mailsTo, tokenFor } from '../helpers/mail/mails.js';
+import { startTestApp, type TestApp } from '../helpers/service/app.js';
+import { day, minute } from '../helpers/service/clock.js';
+import { loginsOf } from '../helpers/users/logins.js';
+import { openSession } from '../helpers/users/sessions.js';
+import { changeUser, createUser, deleteUser, type NewUser, storedUser } from '../helpers/users/users.js';
 
 /** Notices of suspicious sign-ins, and the link in every notice. */
 

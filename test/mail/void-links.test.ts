@@ -1,11 +1,11 @@
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { minute } from '../helpers/clock.js';
-import { tokenFor } from '../helpers/mails.js';
-import { createRole } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { createUser } from '../helpers/users.js';
-import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
+import { refused } from '../helpers/http/refusals.js';
+import { asAdmin, patch, remove, startWithAdmin } from '../helpers/http/writing.js';
+import { tokenFor } from '../helpers/mail/mails.js';
+import { minute } from '../helpers/service/clock.js';
+import { createRole } from '../helpers/users/rights.js';
+import { createUser } from '../helpers/users/users.js';
 
 const service = await startWithAdmin(t, { REGISTRATION_ANSWER_TIME: '1ms' });
 const { app, clock, post, get } = service;

@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import t from 'tap';
-import { bearer, cutDatabase, startTestApp } from '../helpers/app.js';
-import { readGuide } from '../helpers/guide.js';
-import { type MetricsText, metricsOf } from '../helpers/metrics.js';
-import { healthIsFresh } from '../helpers/outage.js';
-import { refused } from '../helpers/refusals.js';
-import { engine } from '../helpers/service.js';
-import { createUser } from '../helpers/users.js';
+import { engine } from '../helpers/database/databases.js';
+import { refused } from '../helpers/http/refusals.js';
+import { type MetricsText, metricsOf } from '../helpers/measurements/metrics.js';
+import { readGuide } from '../helpers/project/guide.js';
+import { bearer, cutDatabase, startTestApp } from '../helpers/service/app.js';
+import { healthIsFresh } from '../helpers/service/outage.js';
+import { createUser } from '../helpers/users/users.js';
 
 const token = 'the-token-that-prometheus-has';
 

@@ -2,10 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { collectLog } from '../helpers/collect-log.js';
-import { administrator } from '../helpers/credentials.js';
-import { metricsOf } from '../helpers/metrics.js';
+import { metricsOf } from '../helpers/measurements/metrics.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { collectLog } from '../helpers/service/collect-log.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 const METRICS_TOKEN = 'the-token-that-prometheus-has';
 

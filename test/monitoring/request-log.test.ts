@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { collectLog } from '../helpers/collect-log.js';
-import { listen } from '../helpers/raw-http.js';
+import { listen } from '../helpers/http/raw-http.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { collectLog } from '../helpers/service/collect-log.js';
 
 const METRICS_TOKEN = 'the-token-that-prometheus-has';
 

@@ -1,10 +1,10 @@
 import t from 'tap';
-import { bearer, cutDatabase, startTestApp, type TestApp } from '../helpers/app.js';
-import { isContractError } from '../helpers/contract-error.js';
-import { clearedCookies, sessionCookie } from '../helpers/cookies.js';
-import { administrator } from '../helpers/credentials.js';
-import { healthIsFresh } from '../helpers/outage.js';
-import { hearStatements } from '../helpers/statements.js';
+import { hearStatements } from '../helpers/database/statements.js';
+import { clearedCookies, sessionCookie } from '../helpers/http/cookies.js';
+import { isContractError } from '../helpers/openapi/contract-error.js';
+import { bearer, cutDatabase, startTestApp, type TestApp } from '../helpers/service/app.js';
+import { healthIsFresh } from '../helpers/service/outage.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 async function logIn({ post }: TestApp): Promise<Record<string, string>> {
   return bearer((await post('/auth/login', administrator)).json().data.access_token);

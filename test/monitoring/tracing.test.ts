@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { startTracing } from '../../plugins/platform/tracing/service.js';
-import { bearer, codeOf, cutDatabase, startTestApp, testConfig } from '../helpers/app.js';
-import { type Collector, type ReceivedSpan, startCollector } from '../helpers/collector.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { startRedis, withoutRedis } from '../helpers/redis-server.js';
-import { freePort } from '../helpers/service.js';
-import { startSmtp } from '../helpers/smtp.js';
-import { atEndOf } from '../helpers/teardown.js';
-import { createUser } from '../helpers/users.js';
-import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
-import { adminToken, asAdmin } from '../helpers/writing.js';
+import { adminToken, asAdmin } from '../helpers/http/writing.js';
+import { startSmtp } from '../helpers/mail/smtp.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { completeLogin, createVisitor, followRedirect } from '../helpers/providers/visitor.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
+import { type Collector, type ReceivedSpan, startCollector } from '../helpers/servers/collector.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { startRedis, withoutRedis } from '../helpers/servers/redis-server.js';
+import { bearer, codeOf, cutDatabase, startTestApp, testConfig } from '../helpers/service/app.js';
+import { createUser } from '../helpers/users/users.js';
 
 /** What a collector receives about requests, over the network. */
 

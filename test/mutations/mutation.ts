@@ -1,4 +1,4 @@
-import type { Code } from '../helpers/code-search.js';
+import type { Code } from '../helpers/project/code-search.js';
 
 /** One change of a source file. The code to replace must occur exactly once. */
 export interface Edit extends Code {

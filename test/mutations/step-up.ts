@@ -1,4 +1,4 @@
-import type { Code } from '../helpers/code-search.js';
+import type { Code } from '../helpers/project/code-search.js';
 import type { Mutation } from './mutation.js';
 
 /** A fault that removes a statement. */

@@ -4,8 +4,8 @@
 import { readFileSync } from 'node:fs';
 import { compileErrors, parse, validate } from '@readme/openapi-parser';
 import t from 'tap';
-import { startTestApp } from '../helpers/app.js';
-import { configOf } from '../helpers/operations.js';
+import { configOf } from '../helpers/openapi/operations.js';
+import { startTestApp } from '../helpers/service/app.js';
 
 interface Schema {
   $ref?: string;

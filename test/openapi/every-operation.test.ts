@@ -4,15 +4,14 @@ import { sql } from 'drizzle-orm';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import type { ErrorCode } from '../../schemas/errors.js';
-import { bearer, cutDatabase, startTestApp, type TestApp } from '../helpers/app.js';
-import { accessTokenKey, decodeJwt, signJwt } from '../helpers/jwt.js';
-import { allOperations, configOf, type Operation } from '../helpers/operations.js';
-import { createPolicy } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { assertUnchanged } from '../helpers/rights.js';
-import { logIn } from '../helpers/sessions.js';
-import { createUserWithToken } from '../helpers/users.js';
-import { adminToken, asAdmin } from '../helpers/writing.js';
+import { refused } from '../helpers/http/refusals.js';
+import { adminToken, asAdmin } from '../helpers/http/writing.js';
+import { allOperations, configOf, type Operation } from '../helpers/openapi/operations.js';
+import { bearer, cutDatabase, startTestApp, type TestApp } from '../helpers/service/app.js';
+import { accessTokenKey, decodeJwt, signJwt } from '../helpers/tokens/jwt.js';
+import { assertUnchanged, createPolicy } from '../helpers/users/rights.js';
+import { logIn } from '../helpers/users/sessions.js';
+import { createUserWithToken } from '../helpers/users/users.js';
 
 /** Only these operations are tested, if the variable is set: one or more `operationId`s, separated by commas. */
 const chosen = process.env.OPERATION?.split(',');

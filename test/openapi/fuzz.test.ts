@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import { startTestApp, type TestApp } from '../helpers/app.js';
-import { committedDocument } from '../helpers/document.js';
 import type { Known } from '../helpers/fuzz/draw.js';
 import { createRequestDraw, curlLine, type WireRequest } from '../helpers/fuzz/requests.js';
-import { amountOf } from '../helpers/long.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { everyPermission, policyWith } from '../helpers/rights.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
+import { committedDocument } from '../helpers/openapi/document.js';
+import { amountOf } from '../helpers/runner/long.js';
+import { startTestApp, type TestApp } from '../helpers/service/app.js';
+import { createPolicy, createRole, everyPermission, policyWith } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 /** The total number of requests, and the number per world. Each world starts with fresh data. */
 const runs = amountOf('FUZZ_RUNS', { short: 400, long: 10_000 });

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { cutDatabase, startTestApp } from '../helpers/app.js';
-import { sessionCookie, setCookies } from '../helpers/cookies.js';
-import { createPolicy } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { policyWith } from '../helpers/rights.js';
-import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
-import { createSignedInUser, createUserWithToken } from '../helpers/users.js';
-import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+import { sessionCookie, setCookies } from '../helpers/http/cookies.js';
+import { refused } from '../helpers/http/refusals.js';
+import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
+import { cutDatabase, startTestApp } from '../helpers/service/app.js';
+import { createPolicy, policyWith } from '../helpers/users/rights.js';
+import { codeOfStep, rfcSecret } from '../helpers/users/totp.js';
+import { nextStep, ownSecretPolicy } from '../helpers/users/two-factor.js';
+import { createSignedInUser, createUserWithToken } from '../helpers/users/users.js';
 
 /** Documented responses of single operations that no other test covers. */
 

@@ -5,7 +5,7 @@ import t from 'tap';
 import { collections } from '../../db/query-language/collections.js';
 import { formats } from '../../schemas/common.js';
 import { operatorsOf } from '../../schemas/operators.js';
-import { committedDocument, createDocumentCheck, requireDocumented } from '../helpers/document.js';
+import { committedDocument, createDocumentCheck, requireDocumented } from '../helpers/openapi/document.js';
 
 interface Schema {
   $ref?: string;

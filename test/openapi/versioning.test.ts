@@ -3,8 +3,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { parse } from 'yaml';
-import { breakingChanges, type Released } from '../helpers/breaking-changes.js';
-import { committedDocument } from '../helpers/document.js';
+import { breakingChanges, type Released } from '../helpers/openapi/breaking-changes.js';
+import { committedDocument } from '../helpers/openapi/document.js';
 
 const folder = 'docs/releases';
 const current = committedDocument() as unknown as Released;

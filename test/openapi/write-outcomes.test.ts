@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import type { ErrorCode } from '../../schemas/errors.js';
-import { refused } from '../helpers/refusals.js';
-import { policyWith } from '../helpers/rights.js';
-import { openSession } from '../helpers/sessions.js';
-import { createUserWithToken } from '../helpers/users.js';
-import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+import { refused } from '../helpers/http/refusals.js';
+import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
+import { policyWith } from '../helpers/users/rights.js';
+import { openSession } from '../helpers/users/sessions.js';
+import { createUserWithToken } from '../helpers/users/users.js';
 
 /** Every error that the document declares for items, on each route that declares it. */
 

@@ -3,8 +3,8 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { codeOf, startTestApp } from '../helpers/app.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { codeOf, startTestApp } from '../helpers/service/app.js';
 
 /** A provider for each logo that the pages contain. */
 const keys = ['google', 'microsoft', 'apple', 'github', 'gitlab', 'discord', 'facebook', 'okta', 'auth0', 'keycloak'];

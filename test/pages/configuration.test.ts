@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
+import { startTestApp } from '../helpers/service/app.js';
 
 t.test('with AUTH_DISABLE_DEFAULT, the login page does not mention passwords', async (t) => {
   const { get } = await startTestApp(t, { AUTH_DISABLE_DEFAULT: 'true' });

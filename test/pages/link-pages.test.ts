@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap';
 import { settings } from '../../db/schema.js';
-import { codeOf, startTestApp } from '../helpers/app.js';
-import { day } from '../helpers/clock.js';
-import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
+import { linkIn, mailsTo, tokenFor } from '../helpers/mail/mails.js';
+import { codeOf, startTestApp } from '../helpers/service/app.js';
+import { day } from '../helpers/service/clock.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 const { app, post, get, clock } = await startTestApp(t);
 const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });

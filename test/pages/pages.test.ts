@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { logIn } from '../helpers/sessions.js';
-import { createUser } from '../helpers/users.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { logIn } from '../helpers/users/sessions.js';
+import { createUser } from '../helpers/users/users.js';
 
 const service = await startTestApp(t);
 const { app, get, post } = service;

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { startTestApp } from '../helpers/service/app.js';
 
 const keys = ['open', 'closed', 'elsewhere'];
 const provider = await startOauth2Server(t, { publicUrl: 'http://localhost:8055', keys });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { startTestApp } from '../helpers/app.js';
+import { startTestApp } from '../helpers/service/app.js';
 
 /** Browsers withhold strict cookies from a request that another site has caused, such as the return from a provider. */
 

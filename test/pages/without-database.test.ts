@@ -1,5 +1,5 @@
 import t from 'tap';
-import { cutDatabase, startTestApp } from '../helpers/app.js';
+import { cutDatabase, startTestApp } from '../helpers/service/app.js';
 
 t.test('without a database, the pages still work with the settings that were last read', async (t) => {
   const { app, get } = await startTestApp(t);

@@ -10,14 +10,14 @@ import { join } from 'node:path';
 import { validateCertificatePath } from '@simplewebauthn/server/helpers';
 import t from 'tap';
 import type { PasskeyCredential, RegistrationCredential } from '../../schemas/passkeys.js';
-import { recorded } from '../helpers/activity.js';
-import { startTestApp } from '../helpers/app.js';
-import { type Changes, cbor, createAuthenticator } from '../helpers/authenticator.js';
-import { addPasskeyTo, assertion, creationOptions, requestOptions, signIn } from '../helpers/passkeys.js';
-import { refused } from '../helpers/refusals.js';
-import { assertUnchanged } from '../helpers/rights.js';
-import { openSession } from '../helpers/sessions.js';
-import { createUser } from '../helpers/users.js';
+import { recorded } from '../helpers/database/activity.js';
+import { refused } from '../helpers/http/refusals.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { type Changes, cbor, createAuthenticator } from '../helpers/users/authenticator.js';
+import { addPasskeyTo, assertion, creationOptions, requestOptions, signIn } from '../helpers/users/passkeys.js';
+import { assertUnchanged } from '../helpers/users/rights.js';
+import { openSession } from '../helpers/users/sessions.js';
+import { createUser } from '../helpers/users/users.js';
 
 /** Everything that a hostile client can send instead of a passkey is refused identically, and changes nothing. */
 

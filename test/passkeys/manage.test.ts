@@ -1,19 +1,18 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { identities, passkeys, settings } from '../../db/schema.js';
-import { recorded } from '../helpers/activity.js';
-import { codeOf, startTestApp } from '../helpers/app.js';
-import { createAuthenticator } from '../helpers/authenticator.js';
-import { minute } from '../helpers/clock.js';
-import { mailsTo } from '../helpers/mails.js';
-import { addPasskey, addPasskeyTo, assertion, creationOptions, signIn } from '../helpers/passkeys.js';
-import { createPolicy } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { assertUnchanged } from '../helpers/rights.js';
-import { makeStale, openSession } from '../helpers/sessions.js';
-import { rfcSecret } from '../helpers/totp.js';
-import { changeUser, createUser, createUserWithToken, type NewUser } from '../helpers/users.js';
-import { adminToken, asAdmin } from '../helpers/writing.js';
+import { recorded } from '../helpers/database/activity.js';
+import { refused } from '../helpers/http/refusals.js';
+import { adminToken, asAdmin } from '../helpers/http/writing.js';
+import { mailsTo } from '../helpers/mail/mails.js';
+import { codeOf, startTestApp } from '../helpers/service/app.js';
+import { minute } from '../helpers/service/clock.js';
+import { createAuthenticator } from '../helpers/users/authenticator.js';
+import { addPasskey, addPasskeyTo, assertion, creationOptions, signIn } from '../helpers/users/passkeys.js';
+import { assertUnchanged, createPolicy } from '../helpers/users/rights.js';
+import { makeStale, openSession } from '../helpers/users/sessions.js';
+import { rfcSecret } from '../helpers/users/totp.js';
+import { changeUser, createUser, createUserWithToken, type NewUser } from '../helpers/users/users.js';
 
 const service = await startTestApp(t, {
   ADMIN_TOKEN: adminToken,

@@ -1,16 +1,16 @@
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { emailChanges, identities } from '../../db/schema.js';
-import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
-import { day, hour } from '../helpers/clock.js';
-import { mailsTo, tokenFor } from '../helpers/mails.js';
-import { addPasskey, signIn } from '../helpers/passkeys.js';
-import { refused } from '../helpers/refusals.js';
-import { policyWith } from '../helpers/rights.js';
-import { logIn } from '../helpers/sessions.js';
-import { codeOfStep } from '../helpers/totp.js';
-import { nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
-import { createSignedInUser, createUser, type NewUser, storedUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { mailsTo, tokenFor } from '../helpers/mail/mails.js';
+import { bearer, startTestApp, type TestApp } from '../helpers/service/app.js';
+import { day, hour } from '../helpers/service/clock.js';
+import { addPasskey, signIn } from '../helpers/users/passkeys.js';
+import { policyWith } from '../helpers/users/rights.js';
+import { logIn } from '../helpers/users/sessions.js';
+import { codeOfStep } from '../helpers/users/totp.js';
+import { nextStep, ownSecretPolicy } from '../helpers/users/two-factor.js';
+import { createSignedInUser, createUser, type NewUser, storedUser } from '../helpers/users/users.js';
 
 const providers = {
   AUTH_PROVIDERS: 'google,github',

@@ -1,15 +1,14 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { users } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { day, hour } from '../helpers/clock.js';
-import { refusesBadTokens } from '../helpers/link-tokens.js';
-import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
-import { createRole } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { assertUnchanged } from '../helpers/rights.js';
-import { logIn, modes, readMe } from '../helpers/sessions.js';
-import { changeUser, createUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { linkIn, mailsTo, tokenFor } from '../helpers/mail/mails.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { day, hour } from '../helpers/service/clock.js';
+import { refusesBadTokens } from '../helpers/tokens/link-tokens.js';
+import { assertUnchanged, createRole } from '../helpers/users/rights.js';
+import { logIn, modes, readMe } from '../helpers/users/sessions.js';
+import { changeUser, createUser } from '../helpers/users/users.js';
 
 const allowed = 'https://app.example.com/reset?from=mail#form';
 const service = await startTestApp(t, { PASSWORD_RESET_URL_ALLOW_LIST: allowed });

@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { startTestApp } from '../helpers/app.js';
-import { createPolicy } from '../helpers/records.js';
-import { atEndOf } from '../helpers/teardown.js';
-import { createUserWithToken } from '../helpers/users.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { createPolicy } from '../helpers/users/rights.js';
+import { createUserWithToken } from '../helpers/users/users.js';
 
 const breached = 'vRk3#tZ9 was good once';
 /** A password whose hash is listed with a count of 0, as padding entries are. */

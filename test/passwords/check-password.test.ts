@@ -1,9 +1,9 @@
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { minute } from '../helpers/clock.js';
-import { refused } from '../helpers/refusals.js';
-import { assertUnchanged } from '../helpers/rights.js';
+import { refused } from '../helpers/http/refusals.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { minute } from '../helpers/service/clock.js';
+import { assertUnchanged } from '../helpers/users/rights.js';
 
 const { app, post } = await startTestApp(t);
 const check = (body: object) => post('/auth/password/check', body);

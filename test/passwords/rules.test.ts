@@ -4,10 +4,10 @@ import { eq } from 'drizzle-orm';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { settings, users } from '../../db/schema.js';
-import { startTestApp, type TestApp } from '../helpers/app.js';
-import { mailsTo, tokenFor } from '../helpers/mails.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
+import { mailsTo, tokenFor } from '../helpers/mail/mails.js';
+import { startTestApp, type TestApp } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 /** A function for each route that sets a password. It returns the result for a given password. */
 async function routesOf(service: TestApp) {

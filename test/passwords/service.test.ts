@@ -5,11 +5,11 @@ import t from 'tap';
 import { sessions } from '../../db/schema.js';
 import { createPasswords, type PasswordOptions } from '../../plugins/passwords/hashing/service.js';
 import { userStatuses } from '../../schemas/users.js';
-import { startTestApp } from '../helpers/app.js';
-import { userPassword } from '../helpers/credentials.js';
-import { refused } from '../helpers/refusals.js';
-import { countStatements } from '../helpers/statements.js';
-import { changeUser, createUser, storedUser } from '../helpers/users.js';
+import { countStatements } from '../helpers/database/statements.js';
+import { refused } from '../helpers/http/refusals.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { userPassword } from '../helpers/users/credentials.js';
+import { changeUser, createUser, storedUser } from '../helpers/users/users.js';
 
 const cheap: PasswordOptions = {
   ...{ memory: 8192, time: 1, parallelism: 1, concurrency: 2, queue: 100 },

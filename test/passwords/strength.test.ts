@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import t from 'tap';
 import { createStrength } from '../../plugins/passwords/rules/strength.js';
-import { slowness } from '../helpers/slowness.js';
-import { atEndOf } from '../helpers/teardown.js';
+import { slowness } from '../helpers/measurements/slowness.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
 
 const task = (passwords: string[], policy: string | null = null, maxLength = 128) => ({
   candidates: passwords.map((password) => ({ password, ownWords: [] })),

@@ -10,7 +10,7 @@ import {
   type Lookup,
 } from '../../plugins/platform/http-client.js';
 import { isPublicAddress } from '../../plugins/platform/public-addresses.js';
-import { atEndOf } from '../helpers/teardown.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
 
 /** A server on an address of this machine. Each has its own, as all of 127.0.0.0/8 leads here. */
 async function serve(t: Test, answer: RequestListener, host = '127.0.0.1', port = 0) {

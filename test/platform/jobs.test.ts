@@ -10,7 +10,7 @@ import { createJobQueues, createQueueTables, type Job } from '../../db/job-queue
 import { rows } from '../../db/statements.js';
 import { type JobDefinition, type Jobs, jobsPlugin } from '../../plugins/platform/jobs/index.js';
 import { createJobWorker } from '../../plugins/platform/jobs/worker.js';
-import { createTestDatabase, schemas } from '../helpers/databases.js';
+import { createTestDatabase, schemas } from '../helpers/database/databases.js';
 
 interface Note {
   text: string;

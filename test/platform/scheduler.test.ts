@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import Fastify from 'fastify';
 import t, { type Test } from 'tap';
 import { schedulerPlugin } from '../../plugins/platform/scheduler.js';
-import { atEndOf } from '../helpers/teardown.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
 
 const interval = 20;
 

@@ -3,9 +3,9 @@
 import t, { type Test } from 'tap';
 import { buildApp } from '../../app.js';
 import { secretIdOf } from '../../plugins/platform/secret-check.js';
-import { testConfig } from '../helpers/app.js';
-import { createTestDatabase } from '../helpers/databases.js';
-import { atEndOf } from '../helpers/teardown.js';
+import { createTestDatabase } from '../helpers/database/databases.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
+import { testConfig } from '../helpers/service/app.js';
 
 const [first, second, third] = ['first', 'second', 'third'].map((name) => `the ${name} secret which is long enough`);
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
 import { createThreadPool } from '../../plugins/platform/thread-pool.js';
-import { atEndOf } from '../helpers/teardown.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
 
 /** Tasks are names, and most threads return them. */
 function createPool(t: Test, count: number) {

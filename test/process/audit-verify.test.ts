@@ -3,9 +3,10 @@
 
 import { setTimeout } from 'node:timers/promises';
 import t from 'tap';
-import { runCommand } from '../helpers/command.js';
-import { createHome, engine, type Home, logIn, startService } from '../helpers/service.js';
-import { askStored, verifyAuditLog as verify } from '../helpers/stored.js';
+import { engine } from '../helpers/database/databases.js';
+import { askStored, verifyAuditLog as verify } from '../helpers/database/stored.js';
+import { runCommand } from '../helpers/service/command.js';
+import { createHome, type Home, logIn, startService } from '../helpers/service/service.js';
 
 /** The output and exit code of `npm run audit:begin`. */
 const begin = (home: Home) => runCommand(home, 'audit-begin', [], variables);

@@ -1,13 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { bearer } from '../helpers/app.js';
-import { createTestDatabase, engine } from '../helpers/databases.js';
-import { readGuide } from '../helpers/guide.js';
-import { createHome, freePort, logIn, logLines, type Service, startService } from '../helpers/service.js';
-import { startSmtp } from '../helpers/smtp.js';
-import { atEndOf } from '../helpers/teardown.js';
-import { cheapHashing } from '../helpers/variables.js';
+import { createTestDatabase, engine } from '../helpers/database/databases.js';
+import { startSmtp } from '../helpers/mail/smtp.js';
+import { readGuide } from '../helpers/project/guide.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { bearer } from '../helpers/service/app.js';
+import { createHome, logIn, logLines, type Service, startService } from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only; test/process/guides.test.ts restores the embedded database';
 

@@ -6,7 +6,8 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, syml
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import t from 'tap';
-import { createHome, freePort, startService } from '../helpers/service.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { createHome, startService } from '../helpers/service/service.js';
 
 /** The instructions of the Containerfile, each as a single line. */
 const instructions = readFileSync('Containerfile', 'utf8')

@@ -2,10 +2,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { engine } from '../helpers/database/databases.js';
 import { assertAcknowledgedKept, assertStoredCompletely } from '../helpers/load/kept.js';
 import { summaryOf } from '../helpers/load/ledger.js';
 import { createLoad } from '../helpers/load/world.js';
-import { createHome, engine, freePort, refusedService, type Service, startService } from '../helpers/service.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { createHome, refusedService, type Service, startService } from '../helpers/service/service.js';
 
 /** `npm run test:soak` runs 100 kills. */
 const { KILLS } = process.env;

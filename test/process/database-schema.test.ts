@@ -5,14 +5,14 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
-import { runCommand } from '../helpers/command.js';
-import { administrator } from '../helpers/credentials.js';
-import { createTestDatabase } from '../helpers/databases.js';
-import { databaseUrl } from '../helpers/outage.js';
-import { startPgBouncer, withoutPgBouncer } from '../helpers/pgbouncer.js';
+import { createTestDatabase, engine } from '../helpers/database/databases.js';
+import { startPgBouncer, withoutPgBouncer } from '../helpers/database/pgbouncer.js';
+import { askStored, verifyAuditLog } from '../helpers/database/stored.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
+import { runCommand } from '../helpers/service/command.js';
+import { databaseUrl } from '../helpers/service/outage.js';
 import {
   createHome,
-  engine,
   type Home,
   launchService,
   logIn,
@@ -21,10 +21,9 @@ import {
   type Service,
   startService,
   type Variables,
-} from '../helpers/service.js';
-import { askStored, verifyAuditLog } from '../helpers/stored.js';
-import { atEndOf } from '../helpers/teardown.js';
-import { cheapHashing } from '../helpers/variables.js';
+} from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 const password = 'the password of the administrator';

@@ -2,11 +2,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { administrator } from '../helpers/credentials.js';
-import { startPgBouncer, withoutPgBouncer } from '../helpers/pgbouncer.js';
-import { createHome, engine, type Home, logIn, type Service, startService } from '../helpers/service.js';
-import { askStored } from '../helpers/stored.js';
-import { cheapHashing } from '../helpers/variables.js';
+import { engine } from '../helpers/database/databases.js';
+import { startPgBouncer, withoutPgBouncer } from '../helpers/database/pgbouncer.js';
+import { askStored } from '../helpers/database/stored.js';
+import { createHome, type Home, logIn, type Service, startService } from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 const password = 'the password of the administrator';

@@ -2,10 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { bearer } from '../helpers/app.js';
-import { metricsOf } from '../helpers/metrics.js';
-import { createHome, engine, logLines, startService } from '../helpers/service.js';
-import { cheapHashing } from '../helpers/variables.js';
+import { engine } from '../helpers/database/databases.js';
+import { metricsOf } from '../helpers/measurements/metrics.js';
+import { bearer } from '../helpers/service/app.js';
+import { createHome, logLines, startService } from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
 
 const METRICS_TOKEN = 'the-token-that-prometheus-has';
 const ownLimit = (limit: string) => spawnSync('prlimit', ['--pid', String(process.pid), `--nofile=${limit}`]);

@@ -4,11 +4,13 @@ import { spawnSync } from 'node:child_process';
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { administrator } from '../helpers/credentials.js';
-import { startGuideProxy } from '../helpers/guide-proxy.js';
-import { send } from '../helpers/send.js';
-import { createHome, engine, freePort, startService } from '../helpers/service.js';
-import { cheapHashing } from '../helpers/variables.js';
+import { engine } from '../helpers/database/databases.js';
+import { send } from '../helpers/http/send.js';
+import { startGuideProxy } from '../helpers/servers/guide-proxy.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { createHome, startService } from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 const password = 'the password';
 const body = JSON.stringify({ ...administrator, password });

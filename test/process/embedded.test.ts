@@ -2,18 +2,18 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { bearer } from '../helpers/app.js';
+import { engine } from '../helpers/database/databases.js';
+import { bearer } from '../helpers/service/app.js';
 import {
   createHome,
   type Ending,
-  engine,
   launchService,
   logIn,
   refusedService,
   type Service,
   startService,
-} from '../helpers/service.js';
-import { cheapHashing } from '../helpers/variables.js';
+} from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
 
 const skip = engine === 'postgres' && 'embedded database only';
 const variables = { ...cheapHashing, ADMIN_PASSWORD: 'the password', LOG_LEVEL: 'info' };

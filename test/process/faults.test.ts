@@ -2,16 +2,18 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { engine } from '../helpers/database/databases.js';
+import { startCluster, withoutPrograms } from '../helpers/database/postgres-cluster.js';
 import { recoveryAfter, statusesOf } from '../helpers/load/availability.js';
 import { firstPassword, memberOf } from '../helpers/load/clients.js';
 import { assertAcknowledgedKept, assertStoredCompletely } from '../helpers/load/kept.js';
 import { summaryOf } from '../helpers/load/ledger.js';
 import { createLoad } from '../helpers/load/world.js';
-import { startCluster, withoutPrograms } from '../helpers/postgres-cluster.js';
-import { startRedis, withoutRedis } from '../helpers/redis-server.js';
-import { createHome, engine, freePort, type Service, startService } from '../helpers/service.js';
-import { startSession } from '../helpers/session-client.js';
-import { modes } from '../helpers/sessions.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { startRedis, withoutRedis } from '../helpers/servers/redis-server.js';
+import { createHome, type Service, startService } from '../helpers/service/service.js';
+import { startSession } from '../helpers/users/session-client.js';
+import { modes } from '../helpers/users/sessions.js';
 
 /** `npm run test:faults` runs the long form. */
 const isLong = process.env.FAULTS === 'long';

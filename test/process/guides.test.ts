@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { transformSync } from 'esbuild';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../plugins/platform/config.js';
-import { type Block, isAsShown, jsonValues, readGuide } from '../helpers/guide.js';
-import { createHome, engine, freePort, type Service, startService, type Variables } from '../helpers/service.js';
-import { startShell } from '../helpers/shell.js';
+import { engine } from '../helpers/database/databases.js';
+import { type Block, isAsShown, jsonValues, readGuide } from '../helpers/project/guide.js';
+import { startShell } from '../helpers/project/shell.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { createHome, type Service, startService, type Variables } from '../helpers/service/service.js';
 
 const guides = ['README.md', 'CONTRIBUTING.md', ...readdirSync('docs').map((name) => join('docs', name))].filter(
   (name) => name.endsWith('.md'),

@@ -3,15 +3,16 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { committedDocument } from '../helpers/document.js';
+import { engine } from '../helpers/database/databases.js';
 import { createConnection } from '../helpers/hostile/connection.js';
 import { type MemorySample, memoryGrowth } from '../helpers/hostile/memory.js';
 import { createHostileActs, type HostileAct } from '../helpers/hostile/requests.js';
 import { renewWorld } from '../helpers/hostile/world.js';
-import { amountOf } from '../helpers/long.js';
-import { variables } from '../helpers/people.js';
-import { memoryOf, processorTime } from '../helpers/proc.js';
-import { createHome, engine, logLines, startQuietService } from '../helpers/service.js';
+import { memoryOf, processorTime } from '../helpers/measurements/proc.js';
+import { committedDocument } from '../helpers/openapi/document.js';
+import { amountOf } from '../helpers/runner/long.js';
+import { createHome, logLines, startQuietService } from '../helpers/service/service.js';
+import { variables } from '../helpers/users/over-http.js';
 
 /**
  * A service in its own process, and clients that send hostile input: invalid requests generated from the document, sent

@@ -1,15 +1,17 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { startGuideProxy } from '../helpers/guide-proxy.js';
+import { engine } from '../helpers/database/databases.js';
 import { createAsking } from '../helpers/load/asking.js';
 import { statusesOf } from '../helpers/load/availability.js';
 import { firstPassword, memberOf } from '../helpers/load/clients.js';
 import { assertAcknowledgedKept, assertStoredCompletely } from '../helpers/load/kept.js';
 import { summaryOf } from '../helpers/load/ledger.js';
 import { createLoad } from '../helpers/load/world.js';
-import { startRedis, withoutRedis } from '../helpers/redis-server.js';
-import { createHome, engine, freePort, type Service, startService } from '../helpers/service.js';
+import { startGuideProxy } from '../helpers/servers/guide-proxy.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { startRedis, withoutRedis } from '../helpers/servers/redis-server.js';
+import { createHome, type Service, startService } from '../helpers/service/service.js';
 
 /** `npm run test:soak` repeats the test. */
 const rounds = Number(process.env.KILLS ?? 0);

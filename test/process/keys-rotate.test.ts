@@ -4,11 +4,12 @@
 import { calculateJwkThumbprint } from 'jose';
 import t from 'tap';
 import type { KeySet } from '../../schemas/jwks.js';
-import { bearer } from '../helpers/app.js';
-import { runCommand } from '../helpers/command.js';
-import { decodeJwt } from '../helpers/jwt.js';
-import { createHome, engine, type Home, logIn, type Service, startService } from '../helpers/service.js';
-import { cheapHashing } from '../helpers/variables.js';
+import { engine } from '../helpers/database/databases.js';
+import { bearer } from '../helpers/service/app.js';
+import { runCommand } from '../helpers/service/command.js';
+import { createHome, type Home, logIn, type Service, startService } from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
+import { decodeJwt } from '../helpers/tokens/jwt.js';
 
 const eddsa = { ...cheapHashing, ADMIN_PASSWORD: 'the password', ACCESS_TOKEN_ALGORITHM: 'EdDSA' };
 

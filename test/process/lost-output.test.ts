@@ -5,10 +5,11 @@ import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { createHome, environment, freePort, type Home, serverFile } from '../helpers/service.js';
-import { slowness } from '../helpers/slowness.js';
-import { atEndOf } from '../helpers/teardown.js';
-import { startOnTerminal, withoutTerminals } from '../helpers/terminal.js';
+import { slowness } from '../helpers/measurements/slowness.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { createHome, environment, type Home, serverFile } from '../helpers/service/service.js';
+import { startOnTerminal, withoutTerminals } from '../helpers/service/terminal.js';
 
 /** Milliseconds within which a stopped service must end. */
 const stopTimeoutMs = 9_000 * slowness();

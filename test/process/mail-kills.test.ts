@@ -2,8 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { createHome, freePort, type Service, startService } from '../helpers/service.js';
-import { startSmtp } from '../helpers/smtp.js';
+import { startSmtp } from '../helpers/mail/smtp.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { createHome, type Service, startService } from '../helpers/service/service.js';
 
 /** `npm run test:kills` runs 50 kills. */
 const kills = Number(process.env.KILLS ?? 1);

@@ -3,23 +3,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
-import { bearer } from '../helpers/app.js';
-import { runCommand } from '../helpers/command.js';
-import { schemas } from '../helpers/databases.js';
-import { linkIn } from '../helpers/mails.js';
-import { healthIsFresh, password, recovers, variables } from '../helpers/outage.js';
-import { canTrack, type PgBouncer, pgBouncerVersion, startPgBouncer, withoutPgBouncer } from '../helpers/pgbouncer.js';
+import { engine, schemas } from '../helpers/database/databases.js';
+import {
+  canTrack,
+  type PgBouncer,
+  pgBouncerVersion,
+  startPgBouncer,
+  withoutPgBouncer,
+} from '../helpers/database/pgbouncer.js';
+import { askStored, verifyAuditLog } from '../helpers/database/stored.js';
+import { linkIn } from '../helpers/mail/mails.js';
+import { bearer } from '../helpers/service/app.js';
+import { runCommand } from '../helpers/service/command.js';
+import { healthIsFresh, password, recovers, variables } from '../helpers/service/outage.js';
 import {
   createHome,
-  engine,
   type Home,
   logIn,
   refusedService,
   type Service,
   startService,
-} from '../helpers/service.js';
-import { claimsOf } from '../helpers/sessions.js';
-import { askStored, verifyAuditLog } from '../helpers/stored.js';
+} from '../helpers/service/service.js';
+import { claimsOf } from '../helpers/users/sessions.js';
 
 const skip = engine === 'embedded' ? 'PostgreSQL only' : withoutPgBouncer;
 /** Connections to PostgreSQL: far fewer than two services open to PgBouncer. */

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { engine } from '../helpers/database/databases.js';
+import { type Cluster, startCluster, withoutPrograms } from '../helpers/database/postgres-cluster.js';
+import { askStored } from '../helpers/database/stored.js';
 import { maxWait, recoveryAfter, statusesOf } from '../helpers/load/availability.js';
 import { assertAcknowledgedKept, assertStoredCompletely } from '../helpers/load/kept.js';
 import { summaryOf } from '../helpers/load/ledger.js';
 import { createLoad, type Load } from '../helpers/load/world.js';
-import { type Cluster, startCluster, withoutPrograms } from '../helpers/postgres-cluster.js';
-import { createHome, engine, freePort, type Home, type Service, startService } from '../helpers/service.js';
-import { askStored } from '../helpers/stored.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { createHome, type Home, type Service, startService } from '../helpers/service/service.js';
 
 /** `npm run test:soak` runs more outages. */
 const { OUTAGES } = process.env;

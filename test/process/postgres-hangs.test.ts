@@ -1,13 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t from 'tap';
-import { bearer } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
-import { metricsOf } from '../helpers/metrics.js';
-import { databaseUrl, password, recovers, startBehindProxy, variables } from '../helpers/outage.js';
-import { startCluster, withoutPrograms } from '../helpers/postgres-cluster.js';
-import { createHome, engine, logIn, startService } from '../helpers/service.js';
-import { slowness } from '../helpers/slowness.js';
+import { engine } from '../helpers/database/databases.js';
+import { startCluster, withoutPrograms } from '../helpers/database/postgres-cluster.js';
+import { metricsOf } from '../helpers/measurements/metrics.js';
+import { slowness } from '../helpers/measurements/slowness.js';
+import { bearer } from '../helpers/service/app.js';
+import { databaseUrl, password, recovers, startBehindProxy, variables } from '../helpers/service/outage.js';
+import { createHome, logIn, startService } from '../helpers/service/service.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 

@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { bearer } from '../helpers/app.js';
-import { databaseUrl, healthIsFresh, recovers, startBehindProxy, variables } from '../helpers/outage.js';
-import { memoryOf } from '../helpers/proc.js';
+import { engine } from '../helpers/database/databases.js';
+import { askStored } from '../helpers/database/stored.js';
+import { memoryOf } from '../helpers/measurements/proc.js';
+import { bearer } from '../helpers/service/app.js';
+import { databaseUrl, healthIsFresh, recovers, startBehindProxy, variables } from '../helpers/service/outage.js';
 import {
   createHome,
-  engine,
   launchService,
   logIn,
   refusedService,
   type Service,
   startService,
-} from '../helpers/service.js';
-import { askStored } from '../helpers/stored.js';
-import { cheapHashing } from '../helpers/variables.js';
+} from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 

@@ -4,12 +4,14 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { administrator } from '../helpers/credentials.js';
-import { startGuideProxy } from '../helpers/guide-proxy.js';
-import { send } from '../helpers/send.js';
-import { createHome, engine, freePort, startService } from '../helpers/service.js';
-import { testCertificate } from '../helpers/tls-front.js';
-import { cheapHashing } from '../helpers/variables.js';
+import { engine } from '../helpers/database/databases.js';
+import { send } from '../helpers/http/send.js';
+import { startGuideProxy } from '../helpers/servers/guide-proxy.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { testCertificate } from '../helpers/servers/tls-front.js';
+import { createHome, startService } from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 const password = 'the password';
 /** An address of this machine other than that of the proxy. */

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
-import { databaseUrl, password, startBehindProxy, variables } from '../helpers/outage.js';
-import { createHome, engine, freePort, type Service, startService } from '../helpers/service.js';
-import { startSession } from '../helpers/session-client.js';
-import { modes } from '../helpers/sessions.js';
+import { engine } from '../helpers/database/databases.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { databaseUrl, password, startBehindProxy, variables } from '../helpers/service/outage.js';
+import { createHome, type Service, startService } from '../helpers/service/service.js';
+import { startSession } from '../helpers/users/session-client.js';
+import { modes } from '../helpers/users/sessions.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 

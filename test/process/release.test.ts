@@ -6,7 +6,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type Answer, json, startWebServer, status } from '../helpers/web-server.js';
+import { type Answer, json, startWebServer, status } from '../helpers/servers/web-server.js';
 
 /** The parts of package-lock.json used here. */
 

@@ -4,11 +4,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import t from 'tap';
-import { runCommand } from '../helpers/command.js';
-import { decodeJwt } from '../helpers/jwt.js';
-import { send } from '../helpers/send.js';
-import { createHome, engine, freePort, type Service, startService } from '../helpers/service.js';
-import { cheapHashing } from '../helpers/variables.js';
+import { engine } from '../helpers/database/databases.js';
+import { send } from '../helpers/http/send.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { runCommand } from '../helpers/service/command.js';
+import { createHome, type Service, startService } from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
+import { decodeJwt } from '../helpers/tokens/jwt.js';
 
 /**
  * Changes the keys for access tokens and SECRET under load, instance by instance, as the guide describes. No user may

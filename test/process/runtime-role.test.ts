@@ -6,14 +6,14 @@ import { openDatabase } from '../../db/client.js';
 import { createChain } from '../../plugins/activity/chain.js';
 import { createSignatures } from '../../plugins/activity/signatures.js';
 import { keysFor } from '../../plugins/platform/key-derivation.js';
-import { bearer } from '../helpers/app.js';
-import { day } from '../helpers/clock.js';
-import { runCommand } from '../helpers/command.js';
-import { createTestDatabase, engine, schemas } from '../helpers/databases.js';
-import { createHome, type Home, logIn, logLines, refusedService, startService } from '../helpers/service.js';
-import { askStored, verifyAuditLog } from '../helpers/stored.js';
-import { atEndOf } from '../helpers/teardown.js';
-import { cheapHashing } from '../helpers/variables.js';
+import { createTestDatabase, engine, schemas } from '../helpers/database/databases.js';
+import { askStored, verifyAuditLog } from '../helpers/database/stored.js';
+import { atEndOf } from '../helpers/runner/teardown.js';
+import { bearer } from '../helpers/service/app.js';
+import { day } from '../helpers/service/clock.js';
+import { runCommand } from '../helpers/service/command.js';
+import { createHome, type Home, logIn, logLines, refusedService, startService } from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 const variables = {

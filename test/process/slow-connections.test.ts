@@ -4,11 +4,11 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { administrator } from '../helpers/credentials.js';
-import { variables } from '../helpers/people.js';
-import { memoryOf } from '../helpers/proc.js';
-import { createHome, startQuietService } from '../helpers/service.js';
-import { slowness } from '../helpers/slowness.js';
+import { memoryOf } from '../helpers/measurements/proc.js';
+import { slowness } from '../helpers/measurements/slowness.js';
+import { createHome, startQuietService } from '../helpers/service/service.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { variables } from '../helpers/users/over-http.js';
 
 /**
  * Clients that hold connections open and send almost nothing (Slowloris, RFC 9110 section 15.5.9). `npm run test:soak`

@@ -13,20 +13,19 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { startFakePostgres } from '../helpers/fake-postgres.js';
+import { engine } from '../helpers/database/databases.js';
+import { startFakePostgres } from '../helpers/database/fake-postgres.js';
+import { freePort, listen } from '../helpers/servers/ports.js';
 import {
   createHome,
-  engine,
-  freePort,
   launchService,
-  listen,
   logIn,
   refusedService,
   type Service,
   serverFile,
   startService,
-} from '../helpers/service.js';
-import { cheapHashing } from '../helpers/variables.js';
+} from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
 
 t.test('every error in the configuration is named, and nothing is created', async (t) => {
   const home = await createHome(t);

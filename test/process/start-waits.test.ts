@@ -3,19 +3,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
-import { startFakePostgres } from '../helpers/fake-postgres.js';
-import { databaseUrl } from '../helpers/outage.js';
-import { startProxy } from '../helpers/proxy.js';
-import {
-  createHome,
-  engine,
-  freePort,
-  launchService,
-  logLines,
-  type Service,
-  startService,
-} from '../helpers/service.js';
-import { cheapHashing } from '../helpers/variables.js';
+import { engine } from '../helpers/database/databases.js';
+import { startFakePostgres } from '../helpers/database/fake-postgres.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { startProxy } from '../helpers/servers/proxy.js';
+import { databaseUrl } from '../helpers/service/outage.js';
+import { createHome, launchService, logLines, type Service, startService } from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
 
 const skip = engine === 'embedded' && 'PostgreSQL only';
 

@@ -5,21 +5,21 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { bearer } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
+import { engine } from '../helpers/database/databases.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { bearer } from '../helpers/service/app.js';
 import {
   createHome,
-  engine,
   environment,
-  freePort,
   logIn,
   logLines,
   refusedService,
   serverFile,
   startQuietService,
   startService,
-} from '../helpers/service.js';
-import { cheapHashing } from '../helpers/variables.js';
+} from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 const { email } = administrator;
 

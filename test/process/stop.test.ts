@@ -2,9 +2,9 @@ import { Agent, request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { administrator } from '../helpers/credentials.js';
-import { createHome, logIn, type Service, startService } from '../helpers/service.js';
-import { slowness } from '../helpers/slowness.js';
+import { slowness } from '../helpers/measurements/slowness.js';
+import { createHome, logIn, type Service, startService } from '../helpers/service/service.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 const password = 'the password';
 

@@ -4,9 +4,9 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
-import { startCollector } from '../helpers/collector.js';
-import { createHome, logLines, serverFile, startService } from '../helpers/service.js';
-import { slowness } from '../helpers/slowness.js';
+import { slowness } from '../helpers/measurements/slowness.js';
+import { startCollector } from '../helpers/servers/collector.js';
+import { createHome, logLines, serverFile, startService } from '../helpers/service/service.js';
 
 /** The service as started in production, with a collector that is available, unavailable, or malfunctioning. */
 

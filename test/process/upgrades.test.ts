@@ -3,13 +3,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { bearer } from '../helpers/app.js';
-import { createNewerBuild, newestMigration } from '../helpers/builds.js';
-import { runCommand } from '../helpers/command.js';
-import { schemas } from '../helpers/databases.js';
-import { createHome, engine, logIn, refusedService, startService } from '../helpers/service.js';
-import { askStored } from '../helpers/stored.js';
-import { cheapHashing } from '../helpers/variables.js';
+import { engine, schemas } from '../helpers/database/databases.js';
+import { askStored } from '../helpers/database/stored.js';
+import { bearer } from '../helpers/service/app.js';
+import { createNewerBuild, newestMigration } from '../helpers/service/builds.js';
+import { runCommand } from '../helpers/service/command.js';
+import { createHome, logIn, refusedService, startService } from '../helpers/service/service.js';
+import { cheapHashing } from '../helpers/service/variables.js';
 
 const variables = { ...cheapHashing, ADMIN_PASSWORD: 'the password of the administrator' };
 const onlyPostgres = { skip: engine === 'embedded' && 'two processes cannot share the embedded database' };

@@ -1,12 +1,9 @@
 import t from 'tap';
-import { startTestApp } from '../helpers/app.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { providerVariables } from '../helpers/openid-provider.js';
-import { userBehind } from '../helpers/provider-records.js';
-import { refused } from '../helpers/refusals.js';
-import { refusedLogin, sentBack } from '../helpers/refused-logins.js';
-import { rfcSecret } from '../helpers/totp.js';
-import { changeUser, createUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { providerVariables } from '../helpers/providers/openid-provider.js';
+import { userBehind } from '../helpers/providers/provider-records.js';
+import { refusedLogin, sentBack } from '../helpers/providers/refused-logins.js';
 import {
   begin,
   completeLogin,
@@ -15,8 +12,11 @@ import {
   type Start,
   startPath,
   submitForm,
-} from '../helpers/visitor.js';
-import { json, startWebServer } from '../helpers/web-server.js';
+} from '../helpers/providers/visitor.js';
+import { json, startWebServer } from '../helpers/servers/web-server.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { rfcSecret } from '../helpers/users/totp.js';
+import { changeUser, createUser } from '../helpers/users/users.js';
 
 /** A login can start and end on either route of the service, whichever callback URL the provider has. */
 

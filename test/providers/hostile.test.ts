@@ -3,8 +3,7 @@
 
 import t, { type Test } from 'tap';
 import { loggerOptions } from '../../plugins/monitoring/logging.js';
-import { startTestApp } from '../helpers/app.js';
-import { dumpDatabase } from '../helpers/dump.js';
+import { dumpDatabase } from '../helpers/database/dump.js';
 import {
   forgeries,
   type HostileIssuer,
@@ -13,11 +12,12 @@ import {
   sign,
   startHostileIssuers,
   strangeKeys,
-} from '../helpers/hostile-provider.js';
-import { digestOfAccounts, sessionsOf, userBehind } from '../helpers/provider-records.js';
-import { type LoginFault, refusedLogin, sentBack } from '../helpers/refused-logins.js';
-import { begin, completeLogin, createVisitor, followRedirect, startPath } from '../helpers/visitor.js';
-import { failures, json, jsonText, redirectTo, startWebServer } from '../helpers/web-server.js';
+} from '../helpers/providers/hostile-provider.js';
+import { digestOfAccounts, sessionsOf, userBehind } from '../helpers/providers/provider-records.js';
+import { type LoginFault, refusedLogin, sentBack } from '../helpers/providers/refused-logins.js';
+import { begin, completeLogin, createVisitor, followRedirect, startPath } from '../helpers/providers/visitor.js';
+import { failures, json, jsonText, redirectTo, startWebServer } from '../helpers/servers/web-server.js';
+import { startTestApp } from '../helpers/service/app.js';
 
 const publicUrl = 'http://gatehouse.example.com';
 const keys = ['hostile', 'verified', 'synced', 'other'] as const;

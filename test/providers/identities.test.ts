@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { users } from '../../db/schema.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { providerVariables } from '../helpers/openid-provider.js';
-import { digestOfAccounts, identitiesOf, sessionsOf, userBehind } from '../helpers/provider-records.js';
-import { refused } from '../helpers/refusals.js';
-import { refusedLogin, sentBack } from '../helpers/refused-logins.js';
-import { changeUser, createUser, storedUser, type TestUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { providerVariables } from '../helpers/providers/openid-provider.js';
+import { digestOfAccounts, identitiesOf, sessionsOf, userBehind } from '../helpers/providers/provider-records.js';
+import { refusedLogin, sentBack } from '../helpers/providers/refused-logins.js';
 import {
   begin,
   completeLogin,
@@ -17,8 +14,11 @@ import {
   type Start,
   startLinking,
   type Visitor,
-} from '../helpers/visitor.js';
-import { json, startWebServer } from '../helpers/web-server.js';
+} from '../helpers/providers/visitor.js';
+import { json, startWebServer } from '../helpers/servers/web-server.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { changeUser, createUser, storedUser, type TestUser } from '../helpers/users/users.js';
 
 const publicUrl = 'http://gatehouse.example.com';
 const keys = ['alpha', 'beta', 'closed'] as const;

@@ -2,20 +2,19 @@ import { randomUUID } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { identities, roles, settings } from '../../db/schema.js';
-import { recorded } from '../helpers/activity.js';
-import { codeOf } from '../helpers/app.js';
-import { createAuthenticator } from '../helpers/authenticator.js';
-import { startHostileIssuers } from '../helpers/hostile-provider.js';
-import { findCode, mailsTo, tokenFor } from '../helpers/mails.js';
-import { addPasskeyTo, assertion, creationOptions, signIn } from '../helpers/passkeys.js';
-import { digestOfAccounts, identitiesOf, userBehind } from '../helpers/provider-records.js';
-import { createPolicy } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { everyPermission, policyWith } from '../helpers/rights.js';
-import { makeStale } from '../helpers/sessions.js';
-import { changeUser, createSignedInUser, type SignedInUser, storedUser } from '../helpers/users.js';
-import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
-import { asAdmin, patch, refusedUnchanged, startWithAdmin } from '../helpers/writing.js';
+import { recorded } from '../helpers/database/activity.js';
+import { refused } from '../helpers/http/refusals.js';
+import { asAdmin, patch, refusedUnchanged, startWithAdmin } from '../helpers/http/writing.js';
+import { findCode, mailsTo, tokenFor } from '../helpers/mail/mails.js';
+import { startHostileIssuers } from '../helpers/providers/hostile-provider.js';
+import { digestOfAccounts, identitiesOf, userBehind } from '../helpers/providers/provider-records.js';
+import { completeLogin, createVisitor, followRedirect } from '../helpers/providers/visitor.js';
+import { codeOf } from '../helpers/service/app.js';
+import { createAuthenticator } from '../helpers/users/authenticator.js';
+import { addPasskeyTo, assertion, creationOptions, signIn } from '../helpers/users/passkeys.js';
+import { createPolicy, everyPermission, policyWith } from '../helpers/users/rights.js';
+import { makeStale } from '../helpers/users/sessions.js';
+import { changeUser, createSignedInUser, type SignedInUser, storedUser } from '../helpers/users/users.js';
 
 /** A managed user's role is determined by their provider (`ROLE_MAPPING`), so nothing but the provider may sign them in. */
 

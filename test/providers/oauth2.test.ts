@@ -1,13 +1,20 @@
 import t, { type Test } from 'tap';
 import { users } from '../../db/schema.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { digestOfAccounts, sessionsOf, userBehind } from '../helpers/provider-records.js';
-import { type LoginFault, refusedLogin, sentBack, signInCookies } from '../helpers/refused-logins.js';
-import { modes, refreshCookie, sessionCookie } from '../helpers/sessions.js';
-import { createUser } from '../helpers/users.js';
-import { begin, completeLogin, createVisitor, followRedirect, type Start, startPath } from '../helpers/visitor.js';
-import { failures, json, jsonText, redirectTo } from '../helpers/web-server.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { digestOfAccounts, sessionsOf, userBehind } from '../helpers/providers/provider-records.js';
+import { type LoginFault, refusedLogin, sentBack, signInCookies } from '../helpers/providers/refused-logins.js';
+import {
+  begin,
+  completeLogin,
+  createVisitor,
+  followRedirect,
+  type Start,
+  startPath,
+} from '../helpers/providers/visitor.js';
+import { failures, json, jsonText, redirectTo } from '../helpers/servers/web-server.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { modes, refreshCookie, sessionCookie } from '../helpers/users/sessions.js';
+import { createUser } from '../helpers/users/users.js';
 
 const publicUrl = 'http://gatehouse.example.com';
 const keys = ['in-session', 'in-cookie', 'in-json', 'closed', 'addresses', 'nested', 'synced', 'wrong-secret'] as const;

@@ -6,18 +6,25 @@ import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
 import { roles, users } from '../../db/schema.js';
 import { userStatuses } from '../../schemas/users.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { minute, second } from '../helpers/clock.js';
-import { setCookies } from '../helpers/cookies.js';
-import { administrator } from '../helpers/credentials.js';
-import { type Claims, logInAt, startOpenIdProvider } from '../helpers/openid-provider.js';
-import { digestOfAccounts, identitiesOf, sessionsOf, userBehind } from '../helpers/provider-records.js';
-import { refused } from '../helpers/refusals.js';
-import { refusedLogin, sentBack, signInCookies } from '../helpers/refused-logins.js';
-import { claimsOf, logIn, modes, refreshCookie, sessionCookie } from '../helpers/sessions.js';
-import { codeOfStep, rfcSecret, stepOf } from '../helpers/totp.js';
-import { changeUser, createUser, lastAccessOf, storedUser } from '../helpers/users.js';
-import { begin, completeLogin, createVisitor, type Start, startPath, type Visitor } from '../helpers/visitor.js';
+import { setCookies } from '../helpers/http/cookies.js';
+import { refused } from '../helpers/http/refusals.js';
+import { type Claims, logInAt, startOpenIdProvider } from '../helpers/providers/openid-provider.js';
+import { digestOfAccounts, identitiesOf, sessionsOf, userBehind } from '../helpers/providers/provider-records.js';
+import { refusedLogin, sentBack, signInCookies } from '../helpers/providers/refused-logins.js';
+import {
+  begin,
+  completeLogin,
+  createVisitor,
+  type Start,
+  startPath,
+  type Visitor,
+} from '../helpers/providers/visitor.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { minute, second } from '../helpers/service/clock.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { claimsOf, logIn, modes, refreshCookie, sessionCookie } from '../helpers/users/sessions.js';
+import { codeOfStep, rfcSecret, stepOf } from '../helpers/users/totp.js';
+import { changeUser, createUser, lastAccessOf, storedUser } from '../helpers/users/users.js';
 
 const publicUrl = 'http://gatehouse.example.com';
 const keys = ['in-session', 'in-cookie', 'in-json', 'closed', 'mapped', 'synced', 'verified', 'by-number'] as const;

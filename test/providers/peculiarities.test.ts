@@ -5,15 +5,22 @@ import t, { type Test } from 'tap';
 import { roles, users } from '../../db/schema.js';
 import { loggerOptions } from '../../plugins/monitoring/logging.js';
 import { ConfigError, loadConfig } from '../../plugins/platform/config.js';
-import { startTestApp } from '../helpers/app.js';
-import { setCookies } from '../helpers/cookies.js';
-import { type HostileIssuer, type Lies, sign, startHostileIssuers } from '../helpers/hostile-provider.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { digestOfAccounts, userBehind } from '../helpers/provider-records.js';
-import { refused } from '../helpers/refusals.js';
-import { refusedLogin } from '../helpers/refused-logins.js';
-import { begin, completeLogin, createVisitor, followRedirect, readForm, submitForm } from '../helpers/visitor.js';
-import { type Answer, json, status } from '../helpers/web-server.js';
+import { setCookies } from '../helpers/http/cookies.js';
+import { refused } from '../helpers/http/refusals.js';
+import { type HostileIssuer, type Lies, sign, startHostileIssuers } from '../helpers/providers/hostile-provider.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { digestOfAccounts, userBehind } from '../helpers/providers/provider-records.js';
+import { refusedLogin } from '../helpers/providers/refused-logins.js';
+import {
+  begin,
+  completeLogin,
+  createVisitor,
+  followRedirect,
+  readForm,
+  submitForm,
+} from '../helpers/providers/visitor.js';
+import { type Answer, json, status } from '../helpers/servers/web-server.js';
+import { startTestApp } from '../helpers/service/app.js';
 
 /** What real providers do differently, each against a provider that does the same. */
 

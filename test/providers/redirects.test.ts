@@ -3,15 +3,22 @@
 
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
-import { startTestApp } from '../helpers/app.js';
-import { setCookies } from '../helpers/cookies.js';
-import { administrator } from '../helpers/credentials.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { digestOfAccounts } from '../helpers/provider-records.js';
-import { allowList, publicUrl, type RedirectCase, redirectCorpus } from '../helpers/redirect-corpus.js';
-import { refused } from '../helpers/refusals.js';
-import { refusedLogin, signInCookies } from '../helpers/refused-logins.js';
-import { begin, completeLogin, createVisitor, followRedirect, startLinking, startPath } from '../helpers/visitor.js';
+import { setCookies } from '../helpers/http/cookies.js';
+import { refused } from '../helpers/http/refusals.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { digestOfAccounts } from '../helpers/providers/provider-records.js';
+import { allowList, publicUrl, type RedirectCase, redirectCorpus } from '../helpers/providers/redirect-corpus.js';
+import { refusedLogin, signInCookies } from '../helpers/providers/refused-logins.js';
+import {
+  begin,
+  completeLogin,
+  createVisitor,
+  followRedirect,
+  startLinking,
+  startPath,
+} from '../helpers/providers/visitor.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 const server = await startOauth2Server(t, { publicUrl, keys: ['listed', 'unlisted'] });
 const open = { ALLOW_PUBLIC_REGISTRATION: 'true' };

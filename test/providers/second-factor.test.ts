@@ -1,17 +1,17 @@
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
 import { roles } from '../../db/schema.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { minute } from '../helpers/clock.js';
-import { startHostileIssuers } from '../helpers/hostile-provider.js';
-import { digestOfAccounts, sessionsOf, userBehind } from '../helpers/provider-records.js';
-import { createRole } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { refusedLogin, signInCookies } from '../helpers/refused-logins.js';
-import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { nextStep, ownSecretPolicy, wrongCode } from '../helpers/two-factor.js';
-import { changeUser, codesLeft } from '../helpers/users.js';
-import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
+import { refused } from '../helpers/http/refusals.js';
+import { startHostileIssuers } from '../helpers/providers/hostile-provider.js';
+import { digestOfAccounts, sessionsOf, userBehind } from '../helpers/providers/provider-records.js';
+import { refusedLogin, signInCookies } from '../helpers/providers/refused-logins.js';
+import { completeLogin, createVisitor, followRedirect } from '../helpers/providers/visitor.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { minute } from '../helpers/service/clock.js';
+import { createRole } from '../helpers/users/rights.js';
+import { codeOfStep, rfcSecret } from '../helpers/users/totp.js';
+import { nextStep, ownSecretPolicy, wrongCode } from '../helpers/users/two-factor.js';
+import { changeUser, codesLeft } from '../helpers/users/users.js';
 
 const publicUrl = 'http://gatehouse.example.com';
 const { issuer } = await startHostileIssuers(t, ['issuer']);

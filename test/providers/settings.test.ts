@@ -3,18 +3,18 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { policies, rolePolicies, roles, users } from '../../db/schema.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { collectLog } from '../helpers/collect-log.js';
-import { setCookies } from '../helpers/cookies.js';
-import { administrator } from '../helpers/credentials.js';
-import { startHostileIssuers } from '../helpers/hostile-provider.js';
-import { digestOfAccounts, userBehind } from '../helpers/provider-records.js';
-import { refused } from '../helpers/refusals.js';
-import { sentBack } from '../helpers/refused-logins.js';
-import { sessionCookie } from '../helpers/sessions.js';
-import { codeOfStep, rfcSecret, stepOf } from '../helpers/totp.js';
-import { changeUser } from '../helpers/users.js';
-import { begin, completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
+import { setCookies } from '../helpers/http/cookies.js';
+import { refused } from '../helpers/http/refusals.js';
+import { startHostileIssuers } from '../helpers/providers/hostile-provider.js';
+import { digestOfAccounts, userBehind } from '../helpers/providers/provider-records.js';
+import { sentBack } from '../helpers/providers/refused-logins.js';
+import { begin, completeLogin, createVisitor, followRedirect } from '../helpers/providers/visitor.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { collectLog } from '../helpers/service/collect-log.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { sessionCookie } from '../helpers/users/sessions.js';
+import { codeOfStep, rfcSecret, stepOf } from '../helpers/users/totp.js';
+import { changeUser } from '../helpers/users/users.js';
 
 const { issuer } = await startHostileIssuers(t, ['issuer']);
 

@@ -1,12 +1,12 @@
 import t, { type Test } from 'tap';
 import { sessions } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { minute, second } from '../helpers/clock.js';
-import { administrator } from '../helpers/credentials.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { digestOfAccounts } from '../helpers/provider-records.js';
-import { refusedLogin } from '../helpers/refused-logins.js';
-import { begin, createVisitor, followRedirect, type Start, type Visitor } from '../helpers/visitor.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { digestOfAccounts } from '../helpers/providers/provider-records.js';
+import { refusedLogin } from '../helpers/providers/refused-logins.js';
+import { begin, createVisitor, followRedirect, type Start, type Visitor } from '../helpers/providers/visitor.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { minute, second } from '../helpers/service/clock.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 const publicUrl = 'http://gatehouse.example.com';
 const server = await startOauth2Server(t, { publicUrl, keys: ['alpha', 'beta'] });

@@ -3,12 +3,12 @@
 import { eq, like } from 'drizzle-orm';
 import t from 'tap';
 import { policies, roles, sessions, userPolicies, users } from '../../db/schema.js';
-import { costOf } from '../helpers/costs.js';
-import { engine } from '../helpers/databases.js';
-import { createPolicy } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { worstBlock } from '../helpers/worst-block.js';
-import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
+import { engine } from '../helpers/database/databases.js';
+import { refused } from '../helpers/http/refusals.js';
+import { asAdmin, patch, remove, startWithAdmin } from '../helpers/http/writing.js';
+import { costOf } from '../helpers/measurements/costs.js';
+import { worstBlock } from '../helpers/measurements/worst-block.js';
+import { createPolicy } from '../helpers/users/rights.js';
 
 /** Writing many items takes as many statements as writing one, and does not block the event loop for long. */
 

@@ -3,13 +3,13 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { loginAttempts, users } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { minute } from '../helpers/clock.js';
-import { loginsOf } from '../helpers/logins.js';
-import { refused } from '../helpers/refusals.js';
-import { codeOfStep, stepOf } from '../helpers/totp.js';
-import { nextStep, wrongCode } from '../helpers/two-factor.js';
-import { createUser, storedUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { minute } from '../helpers/service/clock.js';
+import { loginsOf } from '../helpers/users/logins.js';
+import { codeOfStep, stepOf } from '../helpers/users/totp.js';
+import { nextStep, wrongCode } from '../helpers/users/two-factor.js';
+import { createUser, storedUser } from '../helpers/users/users.js';
 
 /** How far a clock is ahead, until it is corrected. */
 const ahead = 50 * 60 * minute;

@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { like } from 'drizzle-orm';
 import t from 'tap';
 import { users } from '../../db/schema.js';
-import { startTestApp, type TestApp } from '../helpers/app.js';
-import { costOf } from '../helpers/costs.js';
-import { listen } from '../helpers/raw-http.js';
-import { policyWith } from '../helpers/rights.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
+import { listen } from '../helpers/http/raw-http.js';
+import { costOf } from '../helpers/measurements/costs.js';
+import { startTestApp, type TestApp } from '../helpers/service/app.js';
+import { policyWith } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 /** Hashing is expensive. The requests of one caller must not prevent others from logging in. */
 

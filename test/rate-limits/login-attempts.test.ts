@@ -4,12 +4,12 @@ import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
 import { loginAttempts } from '../../db/schema.js';
 import { stateOf } from '../../plugins/mail/recipients.js';
-import { codeOf, startTestApp } from '../helpers/app.js';
-import { day, second } from '../helpers/clock.js';
-import { loginsOf } from '../helpers/logins.js';
-import { refused } from '../helpers/refusals.js';
-import { ownSecretPolicy } from '../helpers/two-factor.js';
-import { createSignedInUser, createUser, storedUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { codeOf, startTestApp } from '../helpers/service/app.js';
+import { day, second } from '../helpers/service/clock.js';
+import { loginsOf } from '../helpers/users/logins.js';
+import { ownSecretPolicy } from '../helpers/users/two-factor.js';
+import { createSignedInUser, createUser, storedUser } from '../helpers/users/users.js';
 
 const service = await startTestApp(t);
 const { app, clock } = service;

@@ -6,14 +6,14 @@ import t, { type Test } from 'tap';
 import type { Overrides } from '../../app.js';
 import { settings } from '../../db/schema.js';
 import type { MailTransport } from '../../plugins/mail/transport.js';
-import { startTestApp } from '../helpers/app.js';
-import { minute } from '../helpers/clock.js';
-import { setCookies } from '../helpers/cookies.js';
-import { findCode, mailsTo } from '../helpers/mails.js';
-import { createPolicy } from '../helpers/records.js';
-import { startRedis, withoutRedis } from '../helpers/redis-server.js';
-import { refused } from '../helpers/refusals.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
+import { setCookies } from '../helpers/http/cookies.js';
+import { refused } from '../helpers/http/refusals.js';
+import { findCode, mailsTo } from '../helpers/mail/mails.js';
+import { startRedis, withoutRedis } from '../helpers/servers/redis-server.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { minute } from '../helpers/service/clock.js';
+import { createPolicy } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 /** A service without limits on requests, but with limits on the emails that anonymous callers can cause. */
 async function start(t: Test, variables: Record<string, string> = {}, overrides: Overrides = {}) {

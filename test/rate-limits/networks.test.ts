@@ -4,13 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { knownNetworks, settings } from '../../db/schema.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { day, minute } from '../helpers/clock.js';
-import { countChecks, loginsOf } from '../helpers/logins.js';
-import { isLong } from '../helpers/long.js';
-import { refused } from '../helpers/refusals.js';
-import { median } from '../helpers/statistics.js';
-import { changeUser, createSignedInUser, createUser, deleteUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { median } from '../helpers/measurements/statistics.js';
+import { isLong } from '../helpers/runner/long.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { day, minute } from '../helpers/service/clock.js';
+import { countChecks, loginsOf } from '../helpers/users/logins.js';
+import { changeUser, createSignedInUser, createUser, deleteUser } from '../helpers/users/users.js';
 
 t.test('the networks from which a user has logged in', async (t) => {
   const service = await startTestApp(t);

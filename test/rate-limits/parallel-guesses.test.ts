@@ -4,10 +4,10 @@ import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import { buildApp } from '../../app.js';
 import { ApiError } from '../../schemas/errors.js';
-import { startTestApp, testConfig } from '../helpers/app.js';
-import { engine } from '../helpers/databases.js';
-import { countChecks, loginsOf } from '../helpers/logins.js';
-import { createUser, storedUser, type TestUser } from '../helpers/users.js';
+import { engine } from '../helpers/database/databases.js';
+import { startTestApp, testConfig } from '../helpers/service/app.js';
+import { countChecks, loginsOf } from '../helpers/users/logins.js';
+import { createUser, storedUser, type TestUser } from '../helpers/users/users.js';
 
 /** The clock is stopped, because on a slow machine, a lock might end before all guesses have been made. */
 const clock = () => new Date('2030-01-01T00:00:00Z');

@@ -3,12 +3,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
-import { countChecks, loginsOf } from '../helpers/logins.js';
-import { type RedisServer, startRedis, withoutRedis } from '../helpers/redis-server.js';
-import { refused } from '../helpers/refusals.js';
-import { createUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { type RedisServer, startRedis, withoutRedis } from '../helpers/servers/redis-server.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { countChecks, loginsOf } from '../helpers/users/logins.js';
+import { createUser } from '../helpers/users/users.js';
 
 const limits = (redis: RedisServer) => ({
   REDIS_URL: redis.url,

@@ -4,9 +4,9 @@ import { request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { createMemoryCounters } from '../../plugins/rate-limits/counters.js';
-import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
-import { refused } from '../helpers/refusals.js';
+import { refused } from '../helpers/http/refusals.js';
+import { bearer, startTestApp, type TestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 /** A service that allows three requests per hour and address. */
 const startStrict = (t: Test, variables: Record<string, string> = {}) =>

@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import t from 'tap';
 import { activity } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { refused } from '../helpers/refusals.js';
-import { logIn } from '../helpers/sessions.js';
-import { slowness } from '../helpers/slowness.js';
-import { createUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { slowness } from '../helpers/measurements/slowness.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { logIn } from '../helpers/users/sessions.js';
+import { createUser } from '../helpers/users/users.js';
 
 /** Work that is costly and that many callers can cause has its own limits, and does not delay other requests. */
 

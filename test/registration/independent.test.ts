@@ -5,14 +5,13 @@ import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { deleteExpiredRegistrations } from '../../db/queries/registration/registrations.js';
 import { registrations, settings, users } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { day } from '../helpers/clock.js';
-import { refusesBadTokens } from '../helpers/link-tokens.js';
-import { linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
-import { createPolicy } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { assertUnchanged } from '../helpers/rights.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { linkIn, mailsTo, tokenFor } from '../helpers/mail/mails.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { day } from '../helpers/service/clock.js';
+import { refusesBadTokens } from '../helpers/tokens/link-tokens.js';
+import { assertUnchanged, createPolicy } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 /** Registrations of the same address are independent of each other. The owner confirms one of them on a page. */
 

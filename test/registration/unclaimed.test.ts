@@ -7,20 +7,19 @@ import { inLowerCase } from '../../db/lower-case.js';
 import { deleteExpiredRegistrations } from '../../db/queries/registration/registrations.js';
 import { activity, registrations, settings, users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { startTestApp } from '../helpers/app.js';
-import { day } from '../helpers/clock.js';
-import { engine } from '../helpers/databases.js';
-import { findLink, linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
-import { logInAt, startOpenIdProvider } from '../helpers/openid-provider.js';
-import { userBehind } from '../helpers/provider-records.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { refusedLogin } from '../helpers/refused-logins.js';
-import { assertUnchanged, policyWith } from '../helpers/rights.js';
-import { logIn } from '../helpers/sessions.js';
-import { hearStatements } from '../helpers/statements.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
-import { completeLogin, createVisitor } from '../helpers/visitor.js';
+import { engine } from '../helpers/database/databases.js';
+import { hearStatements } from '../helpers/database/statements.js';
+import { refused } from '../helpers/http/refusals.js';
+import { findLink, linkIn, mailsTo, tokenFor } from '../helpers/mail/mails.js';
+import { logInAt, startOpenIdProvider } from '../helpers/providers/openid-provider.js';
+import { userBehind } from '../helpers/providers/provider-records.js';
+import { refusedLogin } from '../helpers/providers/refused-logins.js';
+import { completeLogin, createVisitor } from '../helpers/providers/visitor.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { day } from '../helpers/service/clock.js';
+import { assertUnchanged, createPolicy, createRole, policyWith } from '../helpers/users/rights.js';
+import { logIn } from '../helpers/users/sessions.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 /** A registration whose address nobody has verified reserves nothing. */
 

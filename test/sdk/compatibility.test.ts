@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import * as sdk from '@directus/sdk';
 import t from 'tap';
-import { adminToken, startWithAdmin } from '../helpers/writing.js';
+import { adminToken, startWithAdmin } from '../helpers/http/writing.js';
 
 const document = 'docs/directus-compatibility.md';
 const verdicts = ['same', 'differs', 'not available', 'client-side helper'] as const;

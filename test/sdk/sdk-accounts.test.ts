@@ -29,10 +29,10 @@ import {
 } from '@directus/sdk';
 import { TOTP } from 'otpauth';
 import t, { type Test } from 'tap';
-import { minute } from '../helpers/clock.js';
-import { checkedFetch } from '../helpers/document.js';
-import { mailsTo, tokenFor } from '../helpers/mails.js';
-import { adminToken, startWithAdmin } from '../helpers/writing.js';
+import { adminToken, startWithAdmin } from '../helpers/http/writing.js';
+import { mailsTo, tokenFor } from '../helpers/mail/mails.js';
+import { checkedFetch } from '../helpers/openapi/document.js';
+import { minute } from '../helpers/service/clock.js';
 
 const { app, clock } = await startWithAdmin(t, {
   AUTH_PROVIDERS: 'work',

@@ -56,8 +56,8 @@ import {
   withSearch,
 } from '@directus/sdk';
 import t from 'tap';
-import { checkedFetch } from '../helpers/document.js';
-import { adminToken, startWithAdmin } from '../helpers/writing.js';
+import { adminToken, startWithAdmin } from '../helpers/http/writing.js';
+import { checkedFetch } from '../helpers/openapi/document.js';
 
 const { app } = await startWithAdmin(t);
 const url = await app.listen({ host: '127.0.0.1', port: 0 });

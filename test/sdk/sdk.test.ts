@@ -15,13 +15,13 @@ import {
 } from '@directus/sdk';
 import makeFetchCookie from 'fetch-cookie';
 import t, { type Test } from 'tap';
-import { startTestApp } from '../helpers/app.js';
-import { minute, second } from '../helpers/clock.js';
-import { administrator } from '../helpers/credentials.js';
-import { checkedFetch } from '../helpers/document.js';
-import { createPolicy } from '../helpers/records.js';
-import { modes, refreshCookie, sessionCookie } from '../helpers/sessions.js';
-import { createUser } from '../helpers/users.js';
+import { checkedFetch } from '../helpers/openapi/document.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { minute, second } from '../helpers/service/clock.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { createPolicy } from '../helpers/users/rights.js';
+import { modes, refreshCookie, sessionCookie } from '../helpers/users/sessions.js';
+import { createUser } from '../helpers/users/users.js';
 
 const { app, clock } = await startTestApp(t);
 const url = await app.listen({ host: '127.0.0.1', port: 0 });

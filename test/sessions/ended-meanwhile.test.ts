@@ -5,16 +5,16 @@ import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { emailChanges, identities, sessions, users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
-import { engine } from '../helpers/databases.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { identitiesOf } from '../helpers/provider-records.js';
-import { refused } from '../helpers/refusals.js';
-import { everyPermission, policyWith } from '../helpers/rights.js';
-import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { nextStep } from '../helpers/two-factor.js';
-import { createSignedInUser, type SignedInUser } from '../helpers/users.js';
-import { createVisitor, followRedirect } from '../helpers/visitor.js';
-import { startWithAdmin } from '../helpers/writing.js';
+import { engine } from '../helpers/database/databases.js';
+import { refused } from '../helpers/http/refusals.js';
+import { startWithAdmin } from '../helpers/http/writing.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { identitiesOf } from '../helpers/providers/provider-records.js';
+import { createVisitor, followRedirect } from '../helpers/providers/visitor.js';
+import { everyPermission, policyWith } from '../helpers/users/rights.js';
+import { codeOfStep, rfcSecret } from '../helpers/users/totp.js';
+import { nextStep } from '../helpers/users/two-factor.js';
+import { createSignedInUser, type SignedInUser } from '../helpers/users/users.js';
 
 /**
  * If a session ends during a request, for example because of a password reset, the request must not change the account.

@@ -1,13 +1,12 @@
 import t from 'tap';
 import { settings } from '../../db/schema.js';
 import { userStatuses } from '../../schemas/users.js';
-import { startTestApp } from '../helpers/app.js';
-import { allOperations, configOf } from '../helpers/operations.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { assertUnchanged } from '../helpers/rights.js';
-import { countStatements } from '../helpers/statements.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
+import { countStatements } from '../helpers/database/statements.js';
+import { refused } from '../helpers/http/refusals.js';
+import { allOperations, configOf } from '../helpers/openapi/operations.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { assertUnchanged, createPolicy, createRole } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 /** No operation that accepts an email address reveals to an anonymous caller whether it belongs to a user. */
 

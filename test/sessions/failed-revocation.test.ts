@@ -3,15 +3,24 @@ import { sql } from 'drizzle-orm';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { identities, users } from '../../db/schema.js';
-import { codeOf } from '../helpers/app.js';
-import { minute } from '../helpers/clock.js';
-import { tokenFor } from '../helpers/mails.js';
-import { refused } from '../helpers/refusals.js';
-import { type ClientSession, claimsOf, logIn, logOut, modes, readMe, refresh, sessionOf } from '../helpers/sessions.js';
-import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
-import { createSignedInUser, createUser } from '../helpers/users.js';
-import { asAdmin, patch, remove, startWithAdmin, stateOf } from '../helpers/writing.js';
+import { refused } from '../helpers/http/refusals.js';
+import { asAdmin, patch, remove, startWithAdmin, stateOf } from '../helpers/http/writing.js';
+import { tokenFor } from '../helpers/mail/mails.js';
+import { codeOf } from '../helpers/service/app.js';
+import { minute } from '../helpers/service/clock.js';
+import {
+  type ClientSession,
+  claimsOf,
+  logIn,
+  logOut,
+  modes,
+  readMe,
+  refresh,
+  sessionOf,
+} from '../helpers/users/sessions.js';
+import { codeOfStep, rfcSecret } from '../helpers/users/totp.js';
+import { nextStep, ownSecretPolicy } from '../helpers/users/two-factor.js';
+import { createSignedInUser, createUser } from '../helpers/users/users.js';
 
 /** An operation that ends sessions reports success only if they have ended. If it fails, it changes nothing. */
 

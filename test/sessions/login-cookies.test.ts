@@ -1,8 +1,8 @@
 import t from 'tap';
-import { startTestApp } from '../helpers/app.js';
-import { setCookies } from '../helpers/cookies.js';
-import { administrator } from '../helpers/credentials.js';
-import { providerVariables } from '../helpers/openid-provider.js';
+import { setCookies } from '../helpers/http/cookies.js';
+import { providerVariables } from '../helpers/providers/openid-provider.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 const provider = providerVariables('alpha', {
   DRIVER: 'oauth2',

@@ -1,11 +1,11 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { sessions } from '../../db/schema.js';
-import { codeOf, startTestApp } from '../helpers/app.js';
-import { dumpDatabase } from '../helpers/dump.js';
-import { refused } from '../helpers/refusals.js';
-import { codeOfStep, rfcSecret, rfcVectors, stepLength, stepOf } from '../helpers/totp.js';
-import { changeUser, createUser, lastAccessOf, storedUser } from '../helpers/users.js';
+import { dumpDatabase } from '../helpers/database/dump.js';
+import { refused } from '../helpers/http/refusals.js';
+import { codeOf, startTestApp } from '../helpers/service/app.js';
+import { codeOfStep, rfcSecret, rfcVectors, stepLength, stepOf } from '../helpers/users/totp.js';
+import { changeUser, createUser, lastAccessOf, storedUser } from '../helpers/users/users.js';
 
 const { app, clock, post } = await startTestApp(t);
 

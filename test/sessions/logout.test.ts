@@ -1,9 +1,9 @@
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { sessions } from '../../db/schema.js';
-import { bearer, codeOf, startTestApp, type TestApp } from '../helpers/app.js';
-import { day, minute, second } from '../helpers/clock.js';
-import { administrator } from '../helpers/credentials.js';
+import { bearer, codeOf, startTestApp, type TestApp } from '../helpers/service/app.js';
+import { day, minute, second } from '../helpers/service/clock.js';
+import { administrator } from '../helpers/users/credentials.js';
 import {
   type ClientSession,
   carry,
@@ -16,8 +16,8 @@ import {
   refreshCookie,
   sessionCookie,
   sessionOf,
-} from '../helpers/sessions.js';
-import { changeUser, createUser } from '../helpers/users.js';
+} from '../helpers/users/sessions.js';
+import { changeUser, createUser } from '../helpers/users/users.js';
 
 const service = await startTestApp(t);
 const { app, clock, post } = service;

@@ -5,8 +5,9 @@ import t, { type Test } from 'tap';
 import { activity, sessions, users } from '../../db/schema.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import { userStatuses } from '../../schemas/users.js';
-import { codeOf, startTestApp } from '../helpers/app.js';
-import { day, minute, second } from '../helpers/clock.js';
+import { countStatements } from '../helpers/database/statements.js';
+import { codeOf, startTestApp } from '../helpers/service/app.js';
+import { day, minute, second } from '../helpers/service/clock.js';
 import {
   type ClientSession,
   carry,
@@ -19,9 +20,8 @@ import {
   refreshCookie,
   sessionCookie,
   sessionOf,
-} from '../helpers/sessions.js';
-import { countStatements } from '../helpers/statements.js';
-import { changeUser, createUser, lastAccessOf } from '../helpers/users.js';
+} from '../helpers/users/sessions.js';
+import { changeUser, createUser, lastAccessOf } from '../helpers/users/users.js';
 
 const service = await startTestApp(t);
 const { app, clock, post } = service;

@@ -3,11 +3,11 @@ import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { permissions, sessions } from '../../db/schema.js';
 import { maxListed } from '../../plugins/sessions/active-sessions.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { createPolicy } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { claimsOf, logIn, modes, readMe } from '../helpers/sessions.js';
-import { createUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { createPolicy } from '../helpers/users/rights.js';
+import { claimsOf, logIn, modes, readMe } from '../helpers/users/sessions.js';
+import { createUser } from '../helpers/users/users.js';
 
 const service = await startTestApp(t);
 const { app, clock, get, request } = service;

@@ -2,14 +2,14 @@ import { hash } from '@node-rs/argon2';
 import t from 'tap';
 import { settings } from '../../db/schema.js';
 import { readCode } from '../../plugins/tokens/typed-codes.js';
-import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
-import { mailsTo } from '../helpers/mails.js';
-import { createPolicy } from '../helpers/records.js';
-import { openSession } from '../helpers/sessions.js';
-import { codeOfStep, currentCode } from '../helpers/totp.js';
-import { nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
-import { createSignedInUser, createUser, createUserWithToken } from '../helpers/users.js';
+import { mailsTo } from '../helpers/mail/mails.js';
+import { bearer, codeOf, startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { createPolicy } from '../helpers/users/rights.js';
+import { openSession } from '../helpers/users/sessions.js';
+import { codeOfStep, currentCode } from '../helpers/users/totp.js';
+import { nextStep, ownSecretPolicy } from '../helpers/users/two-factor.js';
+import { createSignedInUser, createUser, createUserWithToken } from '../helpers/users/users.js';
 
 // The same password and the same code can be typed as different characters, depending on the keyboard and the system.
 

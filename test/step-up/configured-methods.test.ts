@@ -4,13 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { identities, users } from '../../db/schema.js';
-import { startTestApp, type TestApp } from '../helpers/app.js';
-import { codeIn, findCode, mailsTo } from '../helpers/mails.js';
-import { addPasskeyTo, assertion } from '../helpers/passkeys.js';
-import { refused } from '../helpers/refusals.js';
-import { everyPermission, policyWith } from '../helpers/rights.js';
-import { logIn, makeStale } from '../helpers/sessions.js';
-import { createSignedInUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { codeIn, findCode, mailsTo } from '../helpers/mail/mails.js';
+import { startTestApp, type TestApp } from '../helpers/service/app.js';
+import { addPasskeyTo, assertion } from '../helpers/users/passkeys.js';
+import { everyPermission, policyWith } from '../helpers/users/rights.js';
+import { logIn, makeStale } from '../helpers/users/sessions.js';
+import { createSignedInUser } from '../helpers/users/users.js';
 
 /** What the configuration changes: ways of signing in that are turned off, managed users, and no period. */
 

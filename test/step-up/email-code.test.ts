@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { recorded } from '../helpers/activity.js';
-import { startTestApp } from '../helpers/app.js';
-import { minute } from '../helpers/clock.js';
-import { codeIn, mailsTo } from '../helpers/mails.js';
-import { refused } from '../helpers/refusals.js';
-import { makeStale, openSession } from '../helpers/sessions.js';
-import { rfcSecret } from '../helpers/totp.js';
-import { createUser, createUserWithToken, type NewUser } from '../helpers/users.js';
+import { recorded } from '../helpers/database/activity.js';
+import { refused } from '../helpers/http/refusals.js';
+import { codeIn, mailsTo } from '../helpers/mail/mails.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { minute } from '../helpers/service/clock.js';
+import { makeStale, openSession } from '../helpers/users/sessions.js';
+import { rfcSecret } from '../helpers/users/totp.js';
+import { createUser, createUserWithToken, type NewUser } from '../helpers/users/users.js';
 
 /** Users who have no password prove their identity with a code from an email. The setting `email_login` is off. */
 

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { identities, sessions } from '../../db/schema.js';
-import { bearer, startTestApp, type TestApp } from '../helpers/app.js';
-import { minute, second } from '../helpers/clock.js';
-import { refused } from '../helpers/refusals.js';
-import { logIn, modes, refresh, sessionOf } from '../helpers/sessions.js';
-import { codeOfStep } from '../helpers/totp.js';
-import { nextStep } from '../helpers/two-factor.js';
-import { changeUser, createUser, createUserWithToken } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { bearer, startTestApp, type TestApp } from '../helpers/service/app.js';
+import { minute, second } from '../helpers/service/clock.js';
+import { logIn, modes, refresh, sessionOf } from '../helpers/users/sessions.js';
+import { codeOfStep } from '../helpers/users/totp.js';
+import { nextStep } from '../helpers/users/two-factor.js';
+import { changeUser, createUser, createUserWithToken } from '../helpers/users/users.js';
 
 const provider = {
   AUTH_PROVIDERS: 'forge',

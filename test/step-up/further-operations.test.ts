@@ -1,10 +1,10 @@
 import t from 'tap';
 import { userPolicies } from '../../db/schema.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { createPolicy } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { logIn, makeStale } from '../helpers/sessions.js';
-import { createUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { createPolicy } from '../helpers/users/rights.js';
+import { logIn, makeStale } from '../helpers/users/sessions.js';
+import { createUser } from '../helpers/users/users.js';
 
 t.test('a rejected password is reported, and a new address requires a fresh session', async (t) => {
   const service = await startTestApp(t);

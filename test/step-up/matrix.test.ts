@@ -4,16 +4,15 @@ import { randomUUID } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { identities, settings } from '../../db/schema.js';
-import { codeOf } from '../helpers/app.js';
-import { createAuthenticator } from '../helpers/authenticator.js';
-import { addPasskeyTo, creationOptions } from '../helpers/passkeys.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { everyPermission, policyWith } from '../helpers/rights.js';
-import { makeStale, openSession } from '../helpers/sessions.js';
-import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { nextStep } from '../helpers/two-factor.js';
-import { createSignedInUser, type SignedInUser } from '../helpers/users.js';
-import { refusedUnchanged, startWithAdmin } from '../helpers/writing.js';
+import { refusedUnchanged, startWithAdmin } from '../helpers/http/writing.js';
+import { codeOf } from '../helpers/service/app.js';
+import { createAuthenticator } from '../helpers/users/authenticator.js';
+import { addPasskeyTo, creationOptions } from '../helpers/users/passkeys.js';
+import { createPolicy, createRole, everyPermission, policyWith } from '../helpers/users/rights.js';
+import { makeStale, openSession } from '../helpers/users/sessions.js';
+import { codeOfStep, rfcSecret } from '../helpers/users/totp.js';
+import { nextStep } from '../helpers/users/two-factor.js';
+import { createSignedInUser, type SignedInUser } from '../helpers/users/users.js';
 
 /** Every operation for which a stolen token must not be sufficient, with every kind of caller. */
 

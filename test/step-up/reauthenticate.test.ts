@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { recorded } from '../helpers/activity.js';
-import { codeOf, startTestApp, type TestApp } from '../helpers/app.js';
-import { minute } from '../helpers/clock.js';
-import { refused } from '../helpers/refusals.js';
-import { policyWith } from '../helpers/rights.js';
-import { logIn, logOut, makeStale, modes, openSession } from '../helpers/sessions.js';
-import { codeOfStep } from '../helpers/totp.js';
-import { nextStep, refusedUntouched, wrongCode } from '../helpers/two-factor.js';
+import { recorded } from '../helpers/database/activity.js';
+import { refused } from '../helpers/http/refusals.js';
+import { codeOf, startTestApp, type TestApp } from '../helpers/service/app.js';
+import { minute } from '../helpers/service/clock.js';
+import { policyWith } from '../helpers/users/rights.js';
+import { logIn, logOut, makeStale, modes, openSession } from '../helpers/users/sessions.js';
+import { codeOfStep } from '../helpers/users/totp.js';
+import { nextStep, refusedUntouched, wrongCode } from '../helpers/users/two-factor.js';
 import {
   changeUser,
   createSignedInUser,
   createUser,
   createUserWithToken,
   type SignedInUser,
-} from '../helpers/users.js';
+} from '../helpers/users/users.js';
 
 const service = await startTestApp(t);
 const { app, post } = service;

@@ -1,18 +1,18 @@
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { policies } from '../../db/schema.js';
-import { recorded } from '../helpers/activity.js';
-import { codeOf, type TestApp } from '../helpers/app.js';
-import { createAuthenticator } from '../helpers/authenticator.js';
-import { tokenFor } from '../helpers/mails.js';
-import { addPasskey, addPasskeyTo, assertion, creationOptions, signIn } from '../helpers/passkeys.js';
-import { refused } from '../helpers/refusals.js';
-import { everyPermission, policyWith } from '../helpers/rights.js';
-import { claimsOf, logIn, makeStale, modes, openSession, refresh, sessionOf } from '../helpers/sessions.js';
-import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { nextStep } from '../helpers/two-factor.js';
-import { createSignedInUser } from '../helpers/users.js';
-import { startWithAdmin } from '../helpers/writing.js';
+import { recorded } from '../helpers/database/activity.js';
+import { refused } from '../helpers/http/refusals.js';
+import { startWithAdmin } from '../helpers/http/writing.js';
+import { tokenFor } from '../helpers/mail/mails.js';
+import { codeOf, type TestApp } from '../helpers/service/app.js';
+import { createAuthenticator } from '../helpers/users/authenticator.js';
+import { addPasskey, addPasskeyTo, assertion, creationOptions, signIn } from '../helpers/users/passkeys.js';
+import { everyPermission, policyWith } from '../helpers/users/rights.js';
+import { claimsOf, logIn, makeStale, modes, openSession, refresh, sessionOf } from '../helpers/users/sessions.js';
+import { codeOfStep, rfcSecret } from '../helpers/users/totp.js';
+import { nextStep } from '../helpers/users/two-factor.js';
+import { createSignedInUser } from '../helpers/users/users.js';
 
 /** Where `enforce_tfa` applies, a second factor that a user has protects itself. `strength.test.ts` tries all combinations. */
 

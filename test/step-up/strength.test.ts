@@ -5,18 +5,18 @@ import { eq } from 'drizzle-orm';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { identities, settings } from '../../db/schema.js';
-import { bearer, codeOf } from '../helpers/app.js';
-import { createAuthenticator } from '../helpers/authenticator.js';
-import { codeIn, findCode, linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { addPasskeyTo, assertion, creationOptions, signIn } from '../helpers/passkeys.js';
-import { everyPermission, policyWith } from '../helpers/rights.js';
-import { makeStale } from '../helpers/sessions.js';
-import { codeOfStep, rfcSecret } from '../helpers/totp.js';
-import { nextStep } from '../helpers/two-factor.js';
-import { createSignedInUser } from '../helpers/users.js';
-import { completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
-import { startWithAdmin, stateOf } from '../helpers/writing.js';
+import { startWithAdmin, stateOf } from '../helpers/http/writing.js';
+import { codeIn, findCode, linkIn, mailsTo, tokenFor } from '../helpers/mail/mails.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { completeLogin, createVisitor, followRedirect } from '../helpers/providers/visitor.js';
+import { bearer, codeOf } from '../helpers/service/app.js';
+import { createAuthenticator } from '../helpers/users/authenticator.js';
+import { addPasskeyTo, assertion, creationOptions, signIn } from '../helpers/users/passkeys.js';
+import { everyPermission, policyWith } from '../helpers/users/rights.js';
+import { makeStale } from '../helpers/users/sessions.js';
+import { codeOfStep, rfcSecret } from '../helpers/users/totp.js';
+import { nextStep } from '../helpers/users/two-factor.js';
+import { createSignedInUser } from '../helpers/users/users.js';
 
 /**
  * Which session can change the factors of its user, and which proof makes a session fresh: for every second factor, every way of

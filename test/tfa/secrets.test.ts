@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import t from 'tap';
 import { createSecretBox } from '../../plugins/platform/encryption.js';
 import { matchStep } from '../../plugins/second-factor/totp.js';
-import { codeOfStep, rfcSecret, rfcVectors, stepLength } from '../helpers/totp.js';
+import { codeOfStep, rfcSecret, rfcVectors, stepLength } from '../helpers/users/totp.js';
 
 const [old, current, strange] = [randomBytes(32), randomBytes(32), randomBytes(32)];
 const owner = randomUUID();

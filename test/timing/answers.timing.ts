@@ -5,7 +5,7 @@
  *
  *   npm run test:timing -- [--case login,reset] [--pairs 10000] [--lanes 1] [--delay 3]
  *
- * `--case` selects cases from `helpers/timing-cases.ts`. By default, all cases run, followed by one that must be
+ * `--case` selects cases from `helpers/measurements/timing-cases.ts`. By default, all cases run, followed by one that must be
  * distinguishable: each request about an unknown account is delayed by 3 ms. `--delay` does so for any case. With
  * TEST_ENGINE=postgres and DATABASE_URL, the test runs on PostgreSQL.
  */
@@ -18,12 +18,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { createAuthenticator } from '../helpers/authenticator.js';
-import { createTestDatabase, engine } from '../helpers/databases.js';
-import { freePort } from '../helpers/ports.js';
-import { interval, median, standardDeviation } from '../helpers/statistics.js';
-import { type TimedRequest, type TimingCase, timingCases } from '../helpers/timing-cases.js';
-import { noLimits } from '../helpers/variables.js';
+import { createTestDatabase, engine } from '../helpers/database/databases.js';
+import { interval, median, standardDeviation } from '../helpers/measurements/statistics.js';
+import { type TimedRequest, type TimingCase, timingCases } from '../helpers/measurements/timing-cases.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { noLimits } from '../helpers/service/variables.js';
+import { createAuthenticator } from '../helpers/users/authenticator.js';
 
 /** The 95 % interval of the difference must be within this number of milliseconds. */
 const bound = 1;

@@ -4,13 +4,13 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import t from 'tap';
 import { deriveKey } from '../../plugins/platform/key-derivation.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { accessTokenHeader, accessTokenKey, decodeJwt, signJwt } from '../helpers/jwt.js';
-import { sampleOf } from '../helpers/long.js';
-import { tokenFor } from '../helpers/mails.js';
-import { assertUnchanged } from '../helpers/rights.js';
-import { carry, logIn, sessionCookie } from '../helpers/sessions.js';
-import { createUser } from '../helpers/users.js';
+import { tokenFor } from '../helpers/mail/mails.js';
+import { sampleOf } from '../helpers/runner/long.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { accessTokenHeader, accessTokenKey, decodeJwt, signJwt } from '../helpers/tokens/jwt.js';
+import { assertUnchanged } from '../helpers/users/rights.js';
+import { carry, logIn, sessionCookie } from '../helpers/users/sessions.js';
+import { createUser } from '../helpers/users/users.js';
 
 /** Invalid JWTs of every kind, sent to every place that accepts JWTs. */
 

@@ -12,11 +12,11 @@ import { createSecretBox } from '../../plugins/platform/encryption.js';
 import { keysFor } from '../../plugins/platform/key-derivation.js';
 import { rotate } from '../../plugins/tokens/signing-keys/rotation.js';
 import type { KeyPairAlgorithm, PublicKey } from '../../schemas/jwks.js';
-import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { accessTokenKey, decodeJwt, encodePart, signJwt } from '../helpers/jwt.js';
-import { logIn } from '../helpers/sessions.js';
-import { storeOf } from '../helpers/signing-keys.js';
-import { countStatements } from '../helpers/statements.js';
+import { countStatements } from '../helpers/database/statements.js';
+import { bearer, codeOf, startTestApp } from '../helpers/service/app.js';
+import { accessTokenKey, decodeJwt, encodePart, signJwt } from '../helpers/tokens/jwt.js';
+import { storeOf } from '../helpers/tokens/signing-keys.js';
+import { logIn } from '../helpers/users/sessions.js';
 
 /** Tokens forged to look as if one of the service's key pairs had signed them. */
 

@@ -1,12 +1,12 @@
 import { calculateJwkThumbprint, createRemoteJWKSet, jwtVerify } from 'jose';
 import t from 'tap';
 import { signingKeys } from '../../db/schema.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { decodeJwt } from '../helpers/jwt.js';
-import { listen } from '../helpers/raw-http.js';
-import { refused } from '../helpers/refusals.js';
-import { logIn, modes, readMe, refresh, sessionOf } from '../helpers/sessions.js';
-import { countStatements } from '../helpers/statements.js';
+import { countStatements } from '../helpers/database/statements.js';
+import { listen } from '../helpers/http/raw-http.js';
+import { refused } from '../helpers/http/refusals.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { decodeJwt } from '../helpers/tokens/jwt.js';
+import { logIn, modes, readMe, refresh, sessionOf } from '../helpers/users/sessions.js';
 
 /** Verification of access tokens with the published keys, and the contents of the key set. */
 

@@ -1,18 +1,17 @@
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { bearer } from '../helpers/app.js';
-import { tokenFor } from '../helpers/mails.js';
-import { startOauth2Server } from '../helpers/oauth2-server.js';
-import { userBehind } from '../helpers/provider-records.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { assertUnchanged } from '../helpers/rights.js';
-import { carry, logIn, sessionCookie } from '../helpers/sessions.js';
-import { codeOfStep, rfcSecret, stepOf } from '../helpers/totp.js';
-import { ownSecretPolicy } from '../helpers/two-factor.js';
-import { changeUser, createSignedInUser, createUserWithToken } from '../helpers/users.js';
-import { begin, completeLogin, createVisitor, followRedirect } from '../helpers/visitor.js';
-import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
+import { tokenFor } from '../helpers/mail/mails.js';
+import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
+import { userBehind } from '../helpers/providers/provider-records.js';
+import { begin, completeLogin, createVisitor, followRedirect } from '../helpers/providers/visitor.js';
+import { bearer } from '../helpers/service/app.js';
+import { assertUnchanged, createPolicy, createRole } from '../helpers/users/rights.js';
+import { carry, logIn, sessionCookie } from '../helpers/users/sessions.js';
+import { codeOfStep, rfcSecret, stepOf } from '../helpers/users/totp.js';
+import { ownSecretPolicy } from '../helpers/users/two-factor.js';
+import { changeUser, createSignedInUser, createUserWithToken } from '../helpers/users/users.js';
 
 /** Every kind of token that the service issues, sent to every place that accepts tokens. */
 

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap';
-import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { day } from '../helpers/clock.js';
-import { instancesBeside } from '../helpers/instances.js';
-import { codeOfStep } from '../helpers/totp.js';
-import { nextStep } from '../helpers/two-factor.js';
-import { createSignedInUser, createUser, storedUser } from '../helpers/users.js';
+import { bearer, codeOf, startTestApp } from '../helpers/service/app.js';
+import { day } from '../helpers/service/clock.js';
+import { instancesBeside } from '../helpers/service/instances.js';
+import { codeOfStep } from '../helpers/users/totp.js';
+import { nextStep } from '../helpers/users/two-factor.js';
+import { createSignedInUser, createUser, storedUser } from '../helpers/users/users.js';
 
 const before = 'the secret of before which is long enough';
 const after = 'the secret from now on which is long enough';

@@ -4,13 +4,13 @@ import t, { type Test } from 'tap';
 import { signingKeys } from '../../db/schema.js';
 import { secretIdOf } from '../../plugins/platform/secret-check.js';
 import { leadTime, revoke, rotate } from '../../plugins/tokens/signing-keys/rotation.js';
-import { recorded, verify } from '../helpers/activity.js';
-import { bearer, codeOf, startTestApp, type TestApp } from '../helpers/app.js';
-import { day, hour, minute } from '../helpers/clock.js';
-import { administrator } from '../helpers/credentials.js';
-import { instancesBeside } from '../helpers/instances.js';
-import { decodeJwt } from '../helpers/jwt.js';
-import { kidsOf, storeOf } from '../helpers/signing-keys.js';
+import { recorded, verify } from '../helpers/database/activity.js';
+import { bearer, codeOf, startTestApp, type TestApp } from '../helpers/service/app.js';
+import { day, hour, minute } from '../helpers/service/clock.js';
+import { instancesBeside } from '../helpers/service/instances.js';
+import { decodeJwt } from '../helpers/tokens/jwt.js';
+import { kidsOf, storeOf } from '../helpers/tokens/signing-keys.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 /**
  * The lifecycle of the keys for access tokens: creation, rotation, change of algorithm, removal. All instances share

@@ -4,10 +4,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { rows } from '../../db/statements.js';
-import { engine } from '../helpers/databases.js';
-import { createUser } from '../helpers/users.js';
-import { worstBlock } from '../helpers/worst-block.js';
-import { asAdmin, patch, remove, startWithAdmin } from '../helpers/writing.js';
+import { engine } from '../helpers/database/databases.js';
+import { asAdmin, patch, remove, startWithAdmin } from '../helpers/http/writing.js';
+import { worstBlock } from '../helpers/measurements/worst-block.js';
+import { createUser } from '../helpers/users/users.js';
 
 /**
  * How many milliseconds a bulk request may block the thread, on a machine of normal speed. The service itself blocks it

@@ -3,10 +3,10 @@ import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { permissions, settings, users } from '../../db/schema.js';
 import type { ErrorCode } from '../../schemas/errors.js';
-import { bearer } from '../helpers/app.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { createUser } from '../helpers/users.js';
-import { asAdmin, type Extensions, refusedUnchanged, startWithAdmin } from '../helpers/writing.js';
+import { asAdmin, type Extensions, refusedUnchanged, startWithAdmin } from '../helpers/http/writing.js';
+import { bearer } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { createUser } from '../helpers/users/users.js';
 
 t.test('creating users as an administrator', async (t) => {
   const service = await startWithAdmin(t, { MAX_BATCH_MUTATION: '20' });

@@ -1,13 +1,13 @@
 import t from 'tap';
 import { settings } from '../../db/schema.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { minute } from '../helpers/clock.js';
-import { administrator } from '../helpers/credentials.js';
-import { tokenFor } from '../helpers/mails.js';
-import { refused } from '../helpers/refusals.js';
-import { policyWith } from '../helpers/rights.js';
-import { logIn } from '../helpers/sessions.js';
-import { createUser, storedUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { tokenFor } from '../helpers/mail/mails.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { minute } from '../helpers/service/clock.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { policyWith } from '../helpers/users/rights.js';
+import { logIn } from '../helpers/users/sessions.js';
+import { createUser, storedUser } from '../helpers/users/users.js';
 
 const service = await startTestApp(t, { ACCESS_TOKEN_TTL: '1d' });
 const { app, clock, post, get, request } = service;

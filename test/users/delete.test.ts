@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { permissions } from '../../db/schema.js';
 import type { ErrorCode } from '../../schemas/errors.js';
-import { bearer } from '../helpers/app.js';
-import { createPolicy } from '../helpers/records.js';
-import { logIn, modes, readMe } from '../helpers/sessions.js';
-import { createUser } from '../helpers/users.js';
-import { asAdmin, refusedUnchanged, remove, startWithAdmin, stateOf } from '../helpers/writing.js';
+import { asAdmin, refusedUnchanged, remove, startWithAdmin, stateOf } from '../helpers/http/writing.js';
+import { bearer } from '../helpers/service/app.js';
+import { createPolicy } from '../helpers/users/rights.js';
+import { logIn, modes, readMe } from '../helpers/users/sessions.js';
+import { createUser } from '../helpers/users/users.js';
 
 t.test('deleting users', async (t) => {
   const service = await startWithAdmin(t, { MAX_BATCH_MUTATION: '10' });

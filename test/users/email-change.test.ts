@@ -1,13 +1,13 @@
 import t from 'tap';
 import { emailChanges } from '../../db/schema.js';
-import { codeOf, startTestApp } from '../helpers/app.js';
-import { day, minute } from '../helpers/clock.js';
-import { refusesBadTokens } from '../helpers/link-tokens.js';
-import { findLink, linkIn, mailsTo, tokenFor } from '../helpers/mails.js';
-import { refused } from '../helpers/refusals.js';
-import { policyWith } from '../helpers/rights.js';
-import { logIn } from '../helpers/sessions.js';
-import { changeUser, createUser, type NewUser, storedUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { findLink, linkIn, mailsTo, tokenFor } from '../helpers/mail/mails.js';
+import { codeOf, startTestApp } from '../helpers/service/app.js';
+import { day, minute } from '../helpers/service/clock.js';
+import { refusesBadTokens } from '../helpers/tokens/link-tokens.js';
+import { policyWith } from '../helpers/users/rights.js';
+import { logIn } from '../helpers/users/sessions.js';
+import { changeUser, createUser, type NewUser, storedUser } from '../helpers/users/users.js';
 
 const service = await startTestApp(t, {
   ACCESS_TOKEN_TTL: '30d',

@@ -3,12 +3,12 @@ import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { writeUsesOfSessions, writeUsesOfUsers } from '../../db/queries/sessions/last-used.js';
 import { sessions, userUses } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { engine } from '../helpers/databases.js';
-import { watchPlans } from '../helpers/plans.js';
-import { logIn, refresh } from '../helpers/sessions.js';
-import { hearStatements } from '../helpers/statements.js';
-import { changeUser, createUser, lastAccessOf } from '../helpers/users.js';
+import { engine } from '../helpers/database/databases.js';
+import { watchPlans } from '../helpers/database/plans.js';
+import { hearStatements } from '../helpers/database/statements.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { logIn, refresh } from '../helpers/users/sessions.js';
+import { changeUser, createUser, lastAccessOf } from '../helpers/users/users.js';
 
 /** The service stores access times after the response, and combines many of them in one statement. */
 

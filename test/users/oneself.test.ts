@@ -1,12 +1,12 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { identities, recoveryCodes, sessions, users } from '../../db/schema.js';
-import { startTestApp } from '../helpers/app.js';
-import { allOperations } from '../helpers/operations.js';
-import { policyWith } from '../helpers/rights.js';
-import { codeOfStep, rfcSecret, stepOf } from '../helpers/totp.js';
-import { nextStep, ownSecretPolicy } from '../helpers/two-factor.js';
-import { createSignedInUser } from '../helpers/users.js';
+import { allOperations } from '../helpers/openapi/operations.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { policyWith } from '../helpers/users/rights.js';
+import { codeOfStep, rfcSecret, stepOf } from '../helpers/users/totp.js';
+import { nextStep, ownSecretPolicy } from '../helpers/users/two-factor.js';
+import { createSignedInUser } from '../helpers/users/users.js';
 
 const service = await startTestApp(t);
 const { app, clock, request } = service;

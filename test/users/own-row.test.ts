@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { startTestApp } from '../helpers/app.js';
-import { policyWith } from '../helpers/rights.js';
-import { logIn } from '../helpers/sessions.js';
-import { countStatements } from '../helpers/statements.js';
-import { changeUser, createUserWithToken, setLastAccess } from '../helpers/users.js';
+import { countStatements } from '../helpers/database/statements.js';
+import { startTestApp } from '../helpers/service/app.js';
+import { policyWith } from '../helpers/users/rights.js';
+import { logIn } from '../helpers/users/sessions.js';
+import { changeUser, createUserWithToken, setLastAccess } from '../helpers/users/users.js';
 
 // If the caller is certain to be allowed to read their own row, the service reads it together with their rights.
 // Otherwise, and always with `meta`, it uses the query engine. Callers must not be able to tell the difference.

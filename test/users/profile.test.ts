@@ -1,10 +1,10 @@
 import t from 'tap';
 import { identities, knownNetworks, recoveryCodes } from '../../db/schema.js';
-import { bearer, startTestApp } from '../helpers/app.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { logIn } from '../helpers/sessions.js';
-import { createUser, type NewUser, storedUser } from '../helpers/users.js';
+import { refused } from '../helpers/http/refusals.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { logIn } from '../helpers/users/sessions.js';
+import { createUser, type NewUser, storedUser } from '../helpers/users/users.js';
 
 const service = await startTestApp(t);
 const { app, clock, get, request } = service;
@@ -233,7 +233,7 @@ t.test('a static token can only read the profile', async (t) => {
 });
 
 t.test('only administrators can change these settings', async (t) => {
-  const { policyWith } = await import('../helpers/rights.js');
+  const { policyWith } = await import('../helpers/users/rights.js');
   const policy = await policyWith(app, [
     { collection: 'settings', action: 'update', fields: ['*'] },
     { collection: 'settings', action: 'read', fields: ['*'] },

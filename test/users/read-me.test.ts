@@ -1,11 +1,11 @@
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { permissions, roles } from '../../db/schema.js';
-import { bearer, codeOf, startTestApp } from '../helpers/app.js';
-import { administrator } from '../helpers/credentials.js';
-import { createPolicy, createRole, setPublicPolicy } from '../helpers/records.js';
-import { logIn, modes, readMe } from '../helpers/sessions.js';
-import { changeUser, createUser, type NewUser } from '../helpers/users.js';
+import { bearer, codeOf, startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { createPolicy, createRole, setPublicPolicy } from '../helpers/users/rights.js';
+import { logIn, modes, readMe } from '../helpers/users/sessions.js';
+import { changeUser, createUser, type NewUser } from '../helpers/users/users.js';
 
 const service = await startTestApp(t);
 const { app, get, request } = service;

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { bearer } from '../helpers/app.js';
-import { createUser, storedUser } from '../helpers/users.js';
-import { patch, refusedUnchanged, startWithAdmin } from '../helpers/writing.js';
+import { patch, refusedUnchanged, startWithAdmin } from '../helpers/http/writing.js';
+import { bearer } from '../helpers/service/app.js';
+import { createUser, storedUser } from '../helpers/users/users.js';
 
 t.test('a user can store the last visited page, without any permission', async (t) => {
   const service = await startWithAdmin(t);

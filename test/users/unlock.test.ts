@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { codeOf } from '../helpers/app.js';
-import { loginsOf } from '../helpers/logins.js';
-import { createPolicy } from '../helpers/records.js';
-import { refused } from '../helpers/refusals.js';
-import { policyWith } from '../helpers/rights.js';
-import { createUser, createUserWithToken } from '../helpers/users.js';
-import { asAdmin, startWithAdmin } from '../helpers/writing.js';
+import { refused } from '../helpers/http/refusals.js';
+import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
+import { codeOf } from '../helpers/service/app.js';
+import { loginsOf } from '../helpers/users/logins.js';
+import { createPolicy, policyWith } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 const service = await startWithAdmin(t);
 const { app, post } = service;

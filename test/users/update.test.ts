@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { permissions, settings } from '../../db/schema.js';
 import type { ErrorCode } from '../../schemas/errors.js';
-import { bearer, type TestApp } from '../helpers/app.js';
-import { createPolicy, createRole } from '../helpers/records.js';
-import { logIn, modes, openSession, readMe, refresh } from '../helpers/sessions.js';
-import { createUser, storedUser } from '../helpers/users.js';
-import { asAdmin, type Extensions, patch, refusedUnchanged, startWithAdmin, stateOf } from '../helpers/writing.js';
+import { asAdmin, type Extensions, patch, refusedUnchanged, startWithAdmin, stateOf } from '../helpers/http/writing.js';
+import { bearer, type TestApp } from '../helpers/service/app.js';
+import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { logIn, modes, openSession, readMe, refresh } from '../helpers/users/sessions.js';
+import { createUser, storedUser } from '../helpers/users/users.js';
 
 /** Creates a user with a static token, and a policy with these permissions on users. */
 async function member(

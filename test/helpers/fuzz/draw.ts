@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { OpenApiDocument } from '../document.js';
+import type { OpenApiDocument } from '../openapi/document.js';
 
 /** Draws a value from an arbitrary. Drawn values can be shrunk. */
 export type Draw = fc.GeneratorValue;

@@ -1,4 +1,4 @@
-import type { OpenApiDocument } from '../document.js';
+import type { OpenApiDocument } from '../openapi/document.js';
 import { type Draw, drawHostile, drawMutation, drawValid, type Known, type Schema } from './draw.js';
 
 /** A request in the form in which it is sent. */

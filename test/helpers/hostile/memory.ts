@@ -1,4 +1,4 @@
-import { median } from '../statistics.js';
+import { median } from '../measurements/statistics.js';
 
 export interface MemorySample {
   requests: number;

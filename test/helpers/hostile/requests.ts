@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import type { OpenApiDocument } from '../document.js';
 import type { Known } from '../fuzz/draw.js';
 import { createRequestDraw, type WireRequest } from '../fuzz/requests.js';
+import type { OpenApiDocument } from '../openapi/document.js';
 import type { Sending } from './connection.js';
 import { host, malformed } from './malformed.js';
 

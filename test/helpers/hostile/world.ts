@@ -1,8 +1,8 @@
-import { userPassword } from '../credentials.js';
 import type { Known } from '../fuzz/draw.js';
-import { asAdministrator } from '../people.js';
-import { everyPermission } from '../rights.js';
-import type { Service } from '../service.js';
+import type { Service } from '../service/service.js';
+import { userPassword } from '../users/credentials.js';
+import { asAdministrator } from '../users/over-http.js';
+import { everyPermission } from '../users/rights.js';
 import type { Caller } from './requests.js';
 
 export interface HostileWorld {

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Received, send } from '../send.js';
+import { type Received, send } from '../http/send.js';
 
 /** A response as seen by a client. The status is 0 if there was no response. */
 export interface Answer {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createAuthenticator } from '../authenticator.js';
-import { claimsOf } from '../sessions.js';
+import { createAuthenticator } from '../users/authenticator.js';
+import { claimsOf } from '../users/sessions.js';
 import type { RetryingClient } from './asking.js';
 import type { HeldPasskey, HeldSession, Ledger } from './ledger.js';
 import type { ReceivedMails } from './letters.js';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Test } from 'tap';
-import { schemas } from '../databases.js';
-import type { Home } from '../service.js';
-import { askStored, verifyAuditLog } from '../stored.js';
+import { schemas } from '../database/databases.js';
+import { askStored, verifyAuditLog } from '../database/stored.js';
+import type { Home } from '../service/service.js';
 import type { HeldSession, Ledger } from './ledger.js';
 import type { Load } from './world.js';
 

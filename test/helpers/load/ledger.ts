@@ -1,5 +1,5 @@
 import type { PasskeyCredential } from '../../../schemas/passkeys.js';
-import type { Authenticator } from '../authenticator.js';
+import type { Authenticator } from '../users/authenticator.js';
 
 /** A session of a client, as far as the client knows. */
 export interface HeldSession {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import PostalMime from 'postal-mime';
 import type { Test } from 'tap';
-import { findLink } from '../mails.js';
-import { freePort } from '../service.js';
-import { startSmtp } from '../smtp.js';
+import { findLink } from '../mail/mails.js';
+import { startSmtp } from '../mail/smtp.js';
+import { freePort } from '../servers/ports.js';
 
 /** The emails of all users, received by an SMTP server of the test. */
 export interface ReceivedMails {
