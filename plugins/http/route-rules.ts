@@ -8,6 +8,8 @@ import { acceptedByDefault, type CredentialKind, credentialNames, refusedAmong }
 export interface Operation {
   method: string;
   url: string;
+  /** The topic of the operation. */
+  tag: string | undefined;
   config: FastifyContextConfig;
 }
 
@@ -60,7 +62,8 @@ export const routeRulesPlugin = definePlugin('http/route-rules', (_services, app
         `${what} must declare how it is recorded (config.recordedAs), or why it is not (config.notRecorded).`,
       );
     }
-    if (!twin) operations.set(operation, { method: String(route.method), url: route.url, config });
+    if (!twin)
+      operations.set(operation, { method: String(route.method), url: route.url, tag: schema.tags?.[0], config });
     if (!isRead && !acceptsUnknownKeys) {
       if (!schema.body) route.preValidation = [route.preValidation ?? [], refuseBody].flat();
       else if (!isClosed(app, schema.body as BodySchema)) throw new Error(`${what} accepts unknown keys in its body.`);

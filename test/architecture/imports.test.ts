@@ -99,6 +99,15 @@ t.test('imports between the modules of plugins/, including type imports, go in o
   }
 });
 
+t.test('plugins/README.md describes the modules in order', async (t) => {
+  const [, table = ''] = readFileSync('plugins/README.md', 'utf8').split('| module | contents |');
+  const described = table
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .flatMap((line) => [...(line.split('|')[1] ?? '').matchAll(/`([\w-]+)\/`/g)].map(([, name]) => name));
+  t.strictSame(described, [...modules]);
+});
+
 t.test('plugins are defined with definePlugin(), which checks what they use', async (t) => {
   const others = ['plugins/http/protocol.ts', 'plugins/platform/plugin.ts', 'plugins/tokens/jwt.ts'];
   t.strictSame(
