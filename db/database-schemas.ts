@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { sql } from 'drizzle-orm';
 import type { DatabaseConnection, Executor } from './client.js';
+import { readSessionSchemas, schemasWithTables } from './queries/platform/schemas.js';
 import { SchemaError } from './schema-error.js';
-import { rows } from './statements.js';
 
 /** The schemas that the service uses. */
 export interface DatabaseSchemas {
@@ -31,13 +30,7 @@ export function schemasFor(tables: string): DatabaseSchemas {
  * @throws {SchemaError}
  */
 export async function findSchemas({ db, schema }: DatabaseConnection): Promise<DatabaseSchemas> {
-  const [found] = await rows<{ encoding: string; current: string | null; path: string; role: string }>(
-    db,
-    sql`select current_setting('server_encoding') as encoding, current_schema() as current,
-      current_setting('search_path') as path, current_user as role`,
-  );
-  if (!found) throw new Error('The database returned no row.');
-  const { encoding, current } = found;
+  const { encoding, current, path, role } = await readSessionSchemas(db);
   if (encoding !== 'UTF8') {
     throw new SchemaError(
       `The encoding of the database is ${encoding}, and the service requires UTF8, because names and texts can contain any character. Create a database with \`CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0\`, and use it in DATABASE_URL.`,
@@ -48,7 +41,7 @@ export async function findSchemas({ db, schema }: DatabaseConnection): Promise<D
       `DATABASE_SCHEMA is ${schema}, but the connections use the schema ${current}: a pooler ignores the setting. Unset DATABASE_SCHEMA, and set the schema of the role: \`ALTER ROLE … SET search_path = ${schema}\`.`,
     );
   }
-  const schemas = schemasFor(current ?? schema ?? firstOf(found.path, found.role));
+  const schemas = schemasFor(current ?? schema ?? firstOf(path, role));
   if (schema === undefined && schemas.tables !== 'public' && (await isNewBesidePublic(db, schemas))) {
     throw new SchemaError(
       `The tables of the service are in the schema public, but the search_path of the role begins with ${schemas.tables}. Set DATABASE_SCHEMA to public to use these tables, or to ${schemas.tables} to create new ones.`,
@@ -66,10 +59,6 @@ function firstOf(path: string, role: string): string {
 
 /** Whether `public` contains the tables of a service, and the given schema does not. */
 async function isNewBesidePublic(db: Executor, { tables }: DatabaseSchemas): Promise<boolean> {
-  const found = await rows<{ schema: string }>(
-    db,
-    sql`select n.nspname as schema from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where c.relname = 'migration_compatibility' and n.nspname in ('public', ${tables})`,
-  );
-  return found.length > 0 && found.every(({ schema }) => schema === 'public');
+  const found = await schemasWithTables(db, ['public', tables]);
+  return found.length > 0 && !found.includes(tables);
 }

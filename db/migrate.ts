@@ -1,16 +1,15 @@
 import { fileURLToPath } from 'node:url';
-import { sql } from 'drizzle-orm';
 import { type MigrationMeta, readMigrationFiles } from 'drizzle-orm/migrator';
 import type { DatabaseConnection, Executor } from './client.js';
 import { findSchemas } from './database-schemas.js';
 import { createQueueTables } from './job-queue.js';
 import { readBuildMigrations } from './migration-journal.js';
 import { type Pause, withMigrationLock } from './migration-lock.js';
-import { ensureSearchIndexes } from './postgres/search-indexes.js';
 import { readAppliedMigrations, recordCompatibility } from './queries/platform/migrations.js';
+import { createMissingSchema } from './queries/platform/schemas.js';
+import { ensureSearchIndexes } from './queries/users/search-indexes.js';
 import { compactUserCounts } from './queries/users/user-counts.js';
 import { SchemaError } from './schema-error.js';
-import { rows } from './statements.js';
 
 const migrationsFolder = fileURLToPath(new URL('migrations', import.meta.url));
 
@@ -52,18 +51,11 @@ export async function requireMigrated(connection: DatabaseConnection): Promise<v
 
 /** Creates and changes everything that requires rights on the schemas of the database. */
 async function migrateSchema(connection: DatabaseConnection): Promise<void> {
-  await createSchema(connection);
+  await createMissingSchema(connection.db, connection.schemas.tables);
   await migrateTables(connection);
   await recordCompatibility(connection.db, readBuildMigrations(migrationsFolder));
   if (connection.engine === 'postgres') await ensureSearchIndexes(connection.db);
   await createQueueTables(connection);
-}
-
-/** Creates the schema of the tables, if the search path leads to none. */
-async function createSchema({ db, schemas }: DatabaseConnection): Promise<void> {
-  const [found] = await rows<{ name: string | null }>(db, sql`select current_schema() as name`);
-  if (found?.name !== null) return;
-  await db.execute(sql`create schema if not exists ${sql.identifier(schemas.tables)}`);
 }
 
 /** Drizzle's own migrator has fixed names of schemas. */

@@ -1,6 +1,5 @@
-import { sql } from 'drizzle-orm';
 import type { DatabaseConnection } from './client.js';
-import { rows } from './statements.js';
+import { tryMigrationLock } from './queries/platform/migrations.js';
 
 /**
  * Waits a moment before something is tried again.
@@ -8,9 +7,6 @@ import { rows } from './statements.js';
  * @throws if it has already waited too long in total
  */
 export type Pause = (reason: string, isBrief?: boolean) => Promise<void>;
-
-/** An arbitrary number that no other program on the same database is likely to lock. */
-const lockKey = 0x6761_7465;
 
 /**
  * Runs the work that every start does on the tables. On PostgreSQL, any number of instances may start at the same time: one does the
@@ -28,8 +24,7 @@ export async function withMigrationLock<T>(
   if (engine === 'embedded') return work();
   for (;;) {
     const done = await db.transaction(async (guard) => {
-      const [lock] = await rows<{ ours: boolean }>(guard, sql`select pg_try_advisory_xact_lock(${lockKey}) as ours`);
-      return lock?.ours ? { result: await work() } : undefined;
+      return (await tryMigrationLock(guard)) ? { result: await work() } : undefined;
     });
     if (done) return done.result;
     if (await isPending()) await pause('another instance is migrating the database');

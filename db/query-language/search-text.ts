@@ -20,7 +20,7 @@ const lines = (column: UserColumn, fields: [string, ValueField][]): SQL => {
 
 /**
  * Expressions that narrow down a search for users. On PostgreSQL there are indexes on the first two, and one on the texts of the
- * users to whom the third applies (`db/postgres/search-indexes.ts`). An index is used only if a query contains exactly the same
+ * users to whom the third applies (`db/queries/users/search-indexes.ts`). An index is used only if a query contains exactly the same
  * expression.
  */
 export const userSearch = {

@@ -160,6 +160,39 @@ t.test('SQL is built only in db/', async (t) => {
   }
 });
 
+/** How a source file writes or runs an SQL statement. */
+function statementsIn(text: string): string[] {
+  const written =
+    /[`'"]\s*(?:with \w+ as \(|(?:select|insert into|update|delete from|create|alter|drop|truncate|lock|set local|show|vacuum|analyze|explain)\s)[^`'"]*/g;
+  const run =
+    /(?<=\b(?:db|tx|executor|guard)\s*\.)(?:select|selectDistinct|insert|update|delete|execute|\$count)\(|\b(?:rows|fixedStatement)[<(]/g;
+  return [...(text.match(written) ?? []), ...(text.match(run) ?? [])];
+}
+
+t.test('every SQL statement is in db/queries/, except those that manage connections', async (t) => {
+  for (const statement of [
+    'sql`select 1`',
+    'sql`\n  with gone as (delete from users returning id) select 1`',
+    "'vacuum users'",
+    'client.exec(`create table t ()`)',
+    'await rows<{ id: string }>(db, statement)',
+    'executor.execute(statement)',
+    'tx\n    .insert(users)',
+    'db.$count(users)',
+    'fixedStatement<Values, Row>((value) => statement)',
+  ]) {
+    t.equal(statementsIn(statement).length > 0, true, statement);
+  }
+  const managesConnections = /^db\/(?:postgres\/|embedded\/|statements\.ts$)/;
+  // pg-boss writes its own statements. This file only passes them on.
+  const passesOn = 'db/job-queue.ts';
+  for (const { file, text, layer } of sources) {
+    if (layer === 'pages' || file.startsWith('db/queries/') || managesConnections.test(file) || file === passesOn)
+      continue;
+    t.strictSame(statementsIn(text), [], file);
+  }
+});
+
 t.test('outside db/, only plugins/platform/database.ts imports more than types from db/client.ts', async (t) => {
   for (const { file, layer, imports } of sources) {
     if (layer === 'db' || file === 'plugins/platform/database.ts') continue;

@@ -3,7 +3,7 @@ import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
 import { openDatabase } from '../../db/client.js';
 import { migrate } from '../../db/migrate.js';
-import { ensureSearchIndexes } from '../../db/postgres/search-indexes.js';
+import { ensureSearchIndexes } from '../../db/queries/users/search-indexes.js';
 import { collections } from '../../db/query-language/collections.js';
 import { searchedTexts } from '../../db/query-language/search-text.js';
 import { users } from '../../db/schema.js';

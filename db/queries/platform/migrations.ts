@@ -41,3 +41,12 @@ export async function recordCompatibility(executor: Executor, migrations: readon
     .values([...migrations])
     .onConflictDoNothing();
 }
+
+/** An arbitrary number that no other program on the same database is likely to lock. */
+const lockKey = 0x6761_7465;
+
+/** Takes the lock of the instance that migrates, until the transaction ends. @returns whether no other instance has it */
+export async function tryMigrationLock(tx: Executor): Promise<boolean> {
+  const [lock] = await rows<{ ours: boolean }>(tx, sql`select pg_try_advisory_xact_lock(${lockKey}) as ours`);
+  return lock?.ours === true;
+}

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
-import type { Executor } from '../client.js';
-import { sqlStateOf } from '../failures.js';
-import { type UserColumn, userSearch } from '../query-language/search-text.js';
-import { users } from '../schema.js';
-import { rows, writeStatement } from '../statements.js';
+import type { Executor } from '../../client.js';
+import { sqlStateOf } from '../../failures.js';
+import { type UserColumn, userSearch } from '../../query-language/search-text.js';
+import { users } from '../../schema.js';
+import { rows, writeStatement } from '../../statements.js';
 
 /** The extension is not installed or not permitted: 42501, 0A000, 58P01, 42704. */
 const unavailable = new Set(['42501', '0A000', '58P01', '42704']);
