@@ -10,6 +10,9 @@ interface Share {
 /**
  * Limits each caller to a share of the connections, so that some are always left for others. Work beyond the share waits here
  * rather than in the common queue, where it would delay the work of others.
+ *
+ * The admission queue in `plugins/` cannot replace this: `db/` does not import it, and it rejects work for which there is no room, while
+ * here only the pool decides what has waited for too long.
  */
 export function createShares(max: number): WithinShare {
   const shares = new Map<string, Share>();

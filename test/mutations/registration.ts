@@ -310,7 +310,7 @@ export const registration: readonly Mutation[] = [
   {
     ids: [],
     fault: 'all exports run at the same time',
-    edits: [{ find: 'createFairQueue(1, maxWaitingExports,', replace: 'createFairQueue(100, maxWaitingExports,' }],
+    edits: [{ find: 'atOnce: 1, capacity: maxWaitingExports', replace: 'atOnce: 100, capacity: maxWaitingExports' }],
     tests: ['test/rate-limits/shared-cost.test.ts'],
   },
   {

@@ -1,5 +1,6 @@
 // @suite own-process: measures time
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { hash, parseOptions } from '@node-rs/argon2';
 import t from 'tap';
 import { sessions } from '../../db/schema.js';
@@ -264,6 +265,28 @@ t.test('a verification without a stored hash takes as long as one with it', asyn
   // measures more precisely.
   const ratio = Math.min(...samples.unknown) / Math.min(...samples.known);
   t.ok(ratio > 1 / 3 && ratio < 3, `ratio ${ratio.toFixed(2)}`);
+});
+
+t.test('attempts on one account from one network run two at a time, and wait only for a limited time', async (t) => {
+  const { app } = await startTestApp(t, { PASSWORD_HASH_MAX_WAIT: '1s' });
+  let running = 0;
+  let most = 0;
+  const attempt = (account: string) =>
+    app.passwordChecks.attempt(account, someone('ada'), async () => {
+      most = Math.max(most, ++running);
+      await sleep(50);
+      running--;
+    });
+  // How long an attempt takes is known after the first ones.
+  for (let count = 0; count < 5; count++) await attempt('ada@example.com');
+  const all = Array.from({ length: 100 }, () => attempt('ada@example.com'));
+  const [, ...others] = await Promise.allSettled([attempt('bob@example.com'), ...all]);
+  t.equal(most, 3, 'two of one account, and one of another');
+  const accepted = others.filter(({ status }) => status === 'fulfilled').length;
+  t.ok(accepted > 2 && accepted <= 42, `${accepted} of the attempts can start in time`);
+  for (const result of others) {
+    if (result.status === 'rejected') t.match(result.reason, { code: 'SERVICE_UNAVAILABLE', retryAfter: 1 });
+  }
 });
 
 t.test('a login handles stored hashes of all kinds', async (t) => {

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import fastq, { type queueAsPromised } from 'fastq';
 import type { Executor } from '../../../db/client.js';
 import {
   type AttemptKeys,
@@ -11,8 +10,8 @@ import type { FailureReason } from '../../../schemas/activity.js';
 import { ApiError, invalidCredentials } from '../../../schemas/errors.js';
 import type { Activity } from '../../activity/service.js';
 import type { Client, Origin } from '../../http/caller.js';
+import { type AdmissionQueue, createAdmissionQueue, createPace } from '../../rate-limits/admission-queue.js';
 import type { RateLimits } from '../../rate-limits/service.js';
-import { queueFullError } from '../hashing/fair-queue.js';
 import type { Passwords } from '../hashing/service.js';
 import { type CountedSubject, keysOf, type Lockouts, type Subject } from './lockouts.js';
 
@@ -102,29 +101,20 @@ const maxGuessesInSession = 25;
 export function createPasswordChecks(deps: {
   db: Executor;
   lockouts: Pick<Lockouts, 'requireUnlocked' | 'reserve'>;
-  passwords: Pick<Passwords, 'verify'>;
+  passwords: Pick<Passwords, 'verify' | 'expectedMs'>;
   rateLimits: Pick<RateLimits, 'countLogin'>;
   activity: Pick<Activity, 'record'>;
-  /** How many checks may wait for their turn at the same time. */
+  /** How many attempts on one account from one network may wait. */
   queue: number;
-  /** Milliseconds that an attempt may wait for other attempts on the same account. */
+  /** Milliseconds that an attempt may wait for these. */
   maxWaitMs: number;
 }): PasswordChecks {
   const { db, lockouts, passwords, rateLimits, activity, queue, maxWaitMs } = deps;
-  const queueByKey = createKeyedQueue(atOnce, queue, maxWaitMs);
-  /** Moving average of the time that a check takes, in milliseconds. */
-  let averageMs = 0;
+  const inTurn = createTurns(queue, maxWaitMs);
 
   /** Also records locks of accounts that do not exist, so that the response time does not reveal whether the account exists. */
   const recordLock = (user: string | null, client: Client): Promise<void> =>
     activity.record(db, { userId: null, client }, [{ action: 'lock', collection: 'users', item: user }]);
-
-  const verifyHash = async (hash: string | null, given: string, from: Origin): Promise<boolean> => {
-    const start = performance.now();
-    const isRight = await passwords.verify(hash, given, from);
-    averageMs += (performance.now() - start - averageMs) / 5;
-    return isRight;
-  };
 
   /** @param countForAddress returns REQUESTS_EXCEEDED if too many attempts came from the address */
   const createAttempt = (
@@ -139,7 +129,7 @@ export function createPasswordChecks(deps: {
       isRight: false,
 
       verify: async (given, subject) => {
-        const check = async () => (await verifyHash(subject.password, given, from)) || undefined;
+        const check = async () => (await passwords.verify(subject.password, given, from)) || undefined;
         return (await attempt.verifyBy(subject, check)) === true;
       },
 
@@ -148,7 +138,7 @@ export function createPasswordChecks(deps: {
         // Counted before the check, so that concurrent attempts cannot exceed the limit.
         const isOverLimit = !isKnown && (await countForAddress()) !== null;
         const { counted, locks } = await lockouts.reserve(subject, keys, client.network, isKnown || isOverLimit);
-        if (isOverLimit) await sleep(averageMs);
+        if (isOverLimit) await sleep(passwords.expectedMs());
         const result = isOverLimit
           ? undefined
           : await check().catch(async (error: unknown) => {
@@ -181,8 +171,7 @@ export function createPasswordChecks(deps: {
       return counting;
     };
 
-    const outcome = await queueByKey(keys.fromHere, async () => {
-      from.client.abandoned.throwIfAborted();
+    const outcome = await inTurn(keys.fromHere, from, async () => {
       const attempt = createAttempt(keys, from, countForAddress);
       try {
         lockouts.requireUnlocked(keys);
@@ -236,40 +225,22 @@ export function createPasswordChecks(deps: {
   };
 }
 
-type Task = () => Promise<unknown>;
-
 /**
- * Limits how many tasks of one key run at the same time. Login attempts are counted before they are known to be correct, so a
- * user with many concurrent correct attempts would otherwise reach the limit for wrong ones.
- * @param atOnce concurrent tasks per key
- * @param capacity waiting tasks of all keys together; beyond that, tasks run immediately
- * @throws {ApiError} SERVICE_UNAVAILABLE if the task would have to wait for longer than `maxWaitMs`
+ * Gives the attempts under each key a queue of their own. Attempts are counted before they are known to be correct, so a user with
+ * many concurrent correct attempts would otherwise reach the limit for wrong ones.
  */
-function createKeyedQueue(atOnce: number, capacity: number, maxWaitMs: number) {
-  const queues = new Map<string, queueAsPromised<Task, unknown>>();
-  let waiting = 0;
-  /** Moving average of the time that a task takes, in milliseconds. */
-  let usualMs = 0;
+function createTurns(capacity: number, maxWaitMs: number) {
+  const queues = new Map<string, AdmissionQueue>();
+  const pace = createPace(atOnce);
 
-  return async <T>(key: string, task: () => Promise<T>): Promise<T> => {
-    const queue = queues.get(key) ?? fastq.promise((next: Task) => next(), atOnce);
+  return async <T>(key: string, from: Origin, attempt: () => Promise<T>): Promise<T> => {
+    const queue = queues.get(key) ?? createAdmissionQueue({ atOnce, capacity, maxWaitMs, pace });
     queues.set(key, queue);
-    if (queue.running() >= atOnce && waiting >= capacity) return task();
-    const wait = (queue.length() * usualMs) / atOnce;
-    if (wait > maxWaitMs) throw queueFullError(wait);
-    waiting += 1;
     try {
-      return (await queue.push(async () => {
-        waiting -= 1;
-        const start = performance.now();
-        try {
-          return await task();
-        } finally {
-          usualMs += (performance.now() - start - usualMs) / 10;
-        }
-      })) as T;
+      return await queue.push(from, attempt);
     } finally {
-      if (queue.idle()) queues.delete(key);
+      const { started, waiting } = queue.load();
+      if (started + waiting === 0 && queues.get(key) === queue) queues.delete(key);
     }
   };
 }

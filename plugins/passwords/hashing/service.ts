@@ -1,6 +1,6 @@
 import { hash, parseOptions } from '@node-rs/argon2';
 import { createThreadPool } from '../../platform/thread-pool.js';
-import { createFairQueue, type TaskOrigin } from './fair-queue.js';
+import { createAdmissionQueue, type TaskOrigin } from '../../rate-limits/admission-queue.js';
 
 /** Parameters of Argon2: memory in KiB, passes, lanes. */
 export interface HashingParameters {
@@ -49,6 +49,8 @@ export interface Passwords {
    * @throws {ApiError} SERVICE_UNAVAILABLE if the queue is full
    */
   requireRoom(from?: TaskOrigin): void;
+  /** How many milliseconds a hash that is requested now is expected to take; 0 until it is known how long one takes. */
+  expectedMs(): number;
   /** The number of running and of waiting hashes. */
   load(): { running: number; waiting: number };
   close(): Promise<void>;
@@ -79,7 +81,7 @@ export async function createPasswords({
   });
   // Each thread has a current task and a next one. The next one also counts as waiting.
   const next = Math.min(concurrency, capacity);
-  const queue = createFairQueue(concurrency + next, capacity - next, { maxWaitMs });
+  const queue = createAdmissionQueue({ atOnce: concurrency + next, capacity: capacity - next, maxWaitMs });
   // Hashed without the threads, so that they start only when a request needs them. This also loads the library on the main thread.
   // Otherwise, its binary would be unloaded when the last thread ends.
   const dummyHash = await hash('nobody’s password', parameters);
@@ -120,6 +122,7 @@ export async function createPasswords({
       );
     },
     requireRoom: queue.requireRoom,
+    expectedMs: queue.expectedMs,
     load: () => {
       const { started, waiting } = queue.load();
       const running = Math.min(started, concurrency);

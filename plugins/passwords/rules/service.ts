@@ -3,7 +3,7 @@ import { readPasswordSettings } from '../../../db/queries/settings/settings.js';
 import { hashStart } from '../../../schemas/common.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { PasswordReason } from '../../../schemas/password-check.js';
-import type { TaskOrigin } from '../hashing/fair-queue.js';
+import type { TaskOrigin } from '../../rate-limits/admission-queue.js';
 import type { BreachCheck } from './breaches.js';
 import type { Strength } from './strength.js';
 

@@ -1,5 +1,5 @@
 import { createThreadPool } from '../../platform/thread-pool.js';
-import { createFairQueue, type TaskOrigin } from '../hashing/fair-queue.js';
+import { createAdmissionQueue, type TaskOrigin } from '../../rate-limits/admission-queue.js';
 
 /** A password to evaluate. */
 export interface Candidate {
@@ -38,7 +38,7 @@ const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 96
 
 /** @param capacity how many tasks may wait */
 export function createStrength(capacity: number): Strength {
-  const queue = createFairQueue(1, capacity);
+  const queue = createAdmissionQueue({ atOnce: 1, capacity });
   const program = new URL('./strength-thread.js', import.meta.url);
   const thread = createThreadPool<StrengthTask, Evaluation[]>(program, { count: 1, resourceLimits });
 

@@ -9,9 +9,9 @@ import { ApiError } from '../../../schemas/errors.js';
 import type { AccountExport, Profile, ProfileChanges } from '../../../schemas/own-account.js';
 import type { Principal } from '../../http/caller.js';
 import { invalidPayload, readValue } from '../../items/payload.js';
-import { createFairQueue, type FairQueue } from '../../passwords/hashing/fair-queue.js';
 import type { Services } from '../../platform/plugin.js';
 import { isHttpsUrl } from '../../platform/urls.js';
+import { type AdmissionQueue, createAdmissionQueue } from '../../rate-limits/admission-queue.js';
 
 /** Operations of users on their own account, whatever their permissions. */
 export interface OwnAccount {
@@ -97,8 +97,8 @@ export function createOwnAccount({ config, db, clock, activity }: Services): Own
  * Runs one export at a time. After each one, it pauses for at least as long as the export took, so that exports use at most half of the
  * time of the embedded engine, whose only connection a transaction occupies.
  */
-function createExportQueue(): Pick<FairQueue, 'push'> {
-  const queue = createFairQueue(1, maxWaitingExports, { reason: 'export_queue_full' });
+function createExportQueue(): Pick<AdmissionQueue, 'push'> {
+  const queue = createAdmissionQueue({ atOnce: 1, capacity: maxWaitingExports, reason: 'export_queue_full' });
   return {
     push: (from, work) =>
       new Promise((resolve, reject) => {

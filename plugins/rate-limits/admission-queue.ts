@@ -1,5 +1,5 @@
-import { unavailable } from '../../../schemas/errors.js';
-import { type Origin, siteOf } from '../../http/caller.js';
+import { unavailable } from '../../schemas/errors.js';
+import { type Origin, siteOf } from '../http/caller.js';
 
 /** The caller that causes the work: a user, or the network of an anonymous client. Undefined for the service itself. */
 export type TaskOrigin = Pick<Origin, 'userId' | 'client'>;
@@ -11,7 +11,7 @@ interface Task {
 }
 
 /** Runs the tasks of several owners, a limited number at a time. */
-export interface FairQueue {
+export interface AdmissionQueue {
   /** How many tasks of one owner may wait while other owners wait too. */
   readonly share: number;
   /**
@@ -23,45 +23,52 @@ export interface FairQueue {
   push<T>(from: TaskOrigin | undefined, task: () => Promise<T>, options?: { isPatient: boolean }): Promise<T>;
   /** @throws {ApiError} SERVICE_UNAVAILABLE if a task from this caller would be rejected */
   requireRoom(from: TaskOrigin | undefined): void;
+  /** How many milliseconds it takes to complete all current tasks and one more; 0 until it is known how long a task takes. */
+  expectedMs(): number;
   /** The number of running tasks, and of waiting tasks. */
   load(): { started: number; waiting: number };
 }
 
-type FullReason = 'password_queue_full' | 'export_queue_full';
-
-/** @param waitMs the time after which there will be room */
-export const queueFullError = (waitMs = 0, reason: FullReason = 'password_queue_full') =>
-  unavailable(reason, { retryAfter: Math.max(Math.ceil(waitMs / 1_000), 1) });
+export interface AdmissionOptions {
+  /** How many tasks may run at the same time. */
+  atOnce: number;
+  /** How many tasks may wait. */
+  capacity: number;
+  maxWaitMs?: number;
+  /** Queues of the same kind of work can share their measurements. */
+  pace?: Pace;
+  /** Why a task is rejected. */
+  reason?: 'password_queue_full' | 'export_queue_full';
+}
 
 /** An anonymous caller with an IPv6 /48 is one owner, because each of its 65,536 networks would have a turn otherwise. */
 const ownerOf = (from: TaskOrigin | undefined) => (from ? (from.userId ?? siteOf(from.client.network)) : 'service');
 
 /**
- * The owners take turns, so no owner has to wait for all the work of another. An owner may fill the queue while no other owner
- * waits. Otherwise, it gets a quarter of the queue, and loses further places as soon as other owners need them.
+ * Decides which work that is too expensive to do immediately is done, and in which order. The owners take turns, so no owner has to
+ * wait for all the work of another. An owner may fill the queue while no other owner waits. Otherwise, it gets a quarter of the queue,
+ * and loses further places as soon as other owners need them.
  *
  * A response that comes too late is useless, and the work for it is wasted. So the queue never holds more tasks than can start within
  * `maxWaitMs`, at the rate at which tasks have recently been completed. Under any overload, therefore, almost all of the work
  * serves clients that are still waiting for it, and the other clients are told immediately when to retry.
- * @param atOnce how many tasks may run at the same time
- * @param capacity how many tasks may wait
- * @param options.reason why a task is rejected
  */
-export function createFairQueue(
-  atOnce: number,
-  capacity: number,
-  { maxWaitMs = Number.POSITIVE_INFINITY, reason }: { maxWaitMs?: number; reason?: FullReason } = {},
-): FairQueue {
+export function createAdmissionQueue({
+  atOnce,
+  capacity,
+  maxWaitMs = Number.POSITIVE_INFINITY,
+  pace = createPace(atOnce),
+  reason = 'password_queue_full',
+}: AdmissionOptions): AdmissionQueue {
   /** Waiting tasks by owner. The first owner has the next turn. */
   const queues = new Map<string, Task[]>();
-  const share = shareOf(capacity);
-  const pace = createPace(atOnce);
   let started = 0;
   let waiting = 0;
 
   /** How many tasks may wait now. */
   const room = () => Math.max(Math.min(capacity, Math.floor(maxWaitMs / pace.interval())), 1);
-  const full = () => queueFullError(waiting * pace.interval(), reason);
+  /** Tells the client to retry when the tasks that wait now have started. */
+  const full = () => unavailable(reason, { retryAfter: Math.max(Math.ceil((waiting * pace.interval()) / 1_000), 1) });
 
   const take = (owner: string, index: number): Task | undefined => {
     const own = queues.get(owner) ?? [];
@@ -91,34 +98,34 @@ export function createFairQueue(
     return tasks.length > limit && !tasks.at(-1)?.isPatient ? owner : undefined;
   };
 
-  const requireRoomIn = (space: number, from: TaskOrigin | undefined) => {
-    if (started < atOnce) return;
-    const owner = ownerOf(from);
+  /**
+   * Requires that another task of the owner can start or wait.
+   * @param space how many tasks may wait
+   * @returns the owner that must lose a task, if one must
+   */
+  const requirePlace = (owner: string, space: number): string | undefined => {
+    if (started < atOnce) return undefined;
     const own = queues.get(owner)?.length ?? 0;
     const limit = shareOf(space);
     if (own < waiting && own >= limit) throw full();
-    const canGetPlace = waiting < space || (own < waiting && greediest(limit) !== undefined);
-    if (!canGetPlace) throw full();
-  };
-
-  /** Drops a task of the greediest owner if the queue is full. Only call it after `requireRoomIn`. */
-  const makeRoomIn = (space: number) => {
-    const ownerToDrop = started >= atOnce && waiting >= space ? greediest(shareOf(space)) : undefined;
-    if (ownerToDrop !== undefined) take(ownerToDrop, -1)?.drop(full());
+    if (waiting < space) return undefined;
+    const loser = own < waiting ? greediest(limit) : undefined;
+    if (loser === undefined) throw full();
+    return loser;
   };
 
   return {
-    share,
-    requireRoom: (from) => requireRoomIn(room(), from),
+    share: shareOf(capacity),
+    requireRoom: (from) => void requirePlace(ownerOf(from), room()),
+    expectedMs: () => (started + waiting + 1) * pace.interval(),
     load: () => ({ started, waiting }),
 
     push: async (from, work, { isPatient } = { isPatient: !from }) => {
       const owner = ownerOf(from);
       const abandoned = from?.client.abandoned;
       abandoned?.throwIfAborted();
-      const space = isPatient ? capacity : room();
-      requireRoomIn(space, from);
-      makeRoomIn(space);
+      const loser = requirePlace(owner, isPatient ? capacity : room());
+      if (loser !== undefined) take(loser, -1)?.drop(full());
       return new Promise((resolve, reject) => {
         const leave = () => {
           const index = queues.get(owner)?.indexOf(task) ?? -1;
@@ -128,9 +135,9 @@ export function createFairQueue(
           isPatient,
           start: async () => {
             abandoned?.removeEventListener('abort', leave);
-            const done = pace.start(started);
+            const [begun, running] = [performance.now(), started];
             const [outcome] = await Promise.allSettled([work()]);
-            done();
+            pace.add(performance.now() - begun, running);
             // The next task starts before the owner of this one can add another.
             started--;
             startNext();
@@ -155,11 +162,11 @@ export function createFairQueue(
 
 const shareOf = (space: number) => Math.max(1, Math.floor(space / 4));
 
-/**
- * Measures how often a task is completed while there are always tasks to run.
- * @param warmupCount how many tasks are not measured: the first ones also wait for their threads to start
- */
-function createPace(warmupCount: number) {
+/** How often a task is completed while there are always tasks to run. */
+export type Pace = ReturnType<typeof createPace>;
+
+/** @param warmupCount how many tasks are not measured: the first ones also wait for their threads to start */
+export function createPace(warmupCount: number) {
   /** Moving average, in milliseconds. */
   let average: number | undefined;
   let skipped = 0;
@@ -167,16 +174,14 @@ function createPace(warmupCount: number) {
     /** Milliseconds between two completions; 0 until the first one. */
     interval: () => average ?? 0,
     /**
-     * @param running how many tasks run, including this one. Whether they run in parallel or slow one another down, that many are
+     * @param durationMs how long a task took
+     * @param running how many tasks ran, including this one. Whether they run in parallel or slow one another down, that many are
      *   completed in the time that one takes.
      */
-    start: (running: number) => {
-      const begun = performance.now();
-      return () => {
-        if (skipped++ < warmupCount) return;
-        const sample = (performance.now() - begun) / running;
-        average = average === undefined ? sample : average + (sample - average) / 10;
-      };
+    add: (durationMs: number, running: number) => {
+      if (skipped++ < warmupCount) return;
+      const sample = durationMs / running;
+      average = average === undefined ? sample : average + (sample - average) / 10;
     },
   };
 }
