@@ -1,5 +1,4 @@
 import type { Executor } from '../../db/client.js';
-import type { AttemptRules } from '../../db/queries/passwords/lockout.js';
 import {
   findLock,
   hasRecoveryCode,
@@ -14,7 +13,7 @@ import type { ActivityEvent } from '../activity/service.js';
 import type { Client, Origin } from '../http/caller.js';
 import type { SecretBox } from '../platform/encryption.js';
 import type { Services } from '../platform/plugin.js';
-import { requestsExceeded } from '../rate-limits/requests-exceeded.js';
+import { countAttempt, lockRules } from '../rate-limits/lockout.js';
 import { hashRecoveryCode } from './recovery-codes.js';
 import { matchStep, stepAt, stepLength } from './totp.js';
 
@@ -65,24 +64,23 @@ export interface SecondFactor {
   ): Promise<void>;
 }
 
-const second = 1_000;
-
-/** Each further failure locks the account for longer, up to a maximum. When a lock ends, the correct code is accepted again. */
-export const attemptRules: AttemptRules = { limit: 5, firstLockMs: 30 * second, maxLockMs: 900 * second };
+/** How many wrong codes in a row cause a lock. */
+const limit = 5;
 
 export function createSecondFactor({ db, clock, activity }: Services, box: SecretBox): SecondFactor {
-  /** Counts the attempt before the code is checked, and commits it immediately. It counts even if a later step fails. */
-  const reserve = async (userId: string): Promise<{ locks: boolean }> => {
+  /** @returns whether a wrong code starts a lock */
+  const count = (user: string): Promise<boolean> => {
     const now = clock();
-    const { isAllowed, locks } = await reserveAttempt(db, userId, now, attemptRules);
-    if (isAllowed) return { locks };
-    const latest = new Date(now.getTime() + attemptRules.maxLockMs);
-    const found = await findLock(db, userId);
-    const until = found !== null && found > latest ? latest : found;
-    if (found !== until) await shortenLock(db, userId, latest);
-    // The lock may have ended between the two statements. In that case, the client can retry after a second.
-    const wait = until !== null && until > now ? until.getTime() - now.getTime() : second;
-    throw requestsExceeded(attemptRules.limit, wait, now).concerning(userId).because('locked');
+    return countAttempt(
+      {
+        limit,
+        user,
+        reserve: (rules) => reserveAttempt(db, user, now, rules),
+        readLock: async () => (await findLock(db, user))?.getTime() ?? 0,
+        shortenLock: (latest) => shortenLock(db, user, latest),
+      },
+      now,
+    );
   };
 
   const findAccepted = async (
@@ -94,7 +92,7 @@ export function createSecondFactor({ db, clock, activity }: Services, box: Secre
     const hash = takes === 'any' ? hashRecoveryCode(code) : undefined;
     if (hash !== undefined)
       return (await hasRecoveryCode(db, id, hash)) ? { kind: 'recovery', sealed, hash } : undefined;
-    const latest = stepAt(clock()) + attemptRules.maxLockMs / stepLength;
+    const latest = stepAt(clock()) + lockRules.maxLockMs / stepLength;
     if (tfaLastStep !== null && tfaLastStep > latest) await shortenLastStep(db, id, latest);
     const step = matchStep(box.open(sealed, id), code, clock());
     const isUsed = step !== null && tfaLastStep !== null && step <= tfaLastStep;
@@ -104,7 +102,7 @@ export function createSecondFactor({ db, clock, activity }: Services, box: Secre
   const check: SecondFactor['check'] = async (holder, code, takes, client) => {
     const { id, tfaSecret: sealed } = holder;
     if (sealed === null) return undefined;
-    const { locks } = await reserve(id);
+    const locks = await count(id);
     const accepted = await findAccepted(holder, sealed, code, takes);
     if (!accepted && locks) {
       await activity.record(db, { userId: null, client }, [{ action: 'lock', collection: 'users', item: id }]);

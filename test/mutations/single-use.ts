@@ -179,7 +179,7 @@ export const singleUse: readonly Mutation[] = [
       {
         find: 'if (limit === null) return { counted: [], locks: false };',
         replace:
-          'if (limit === null) return { counted: [], locks: false };\nsetTimeout(() => void reserveAttempts(db, [keys.fromHere], keys.fromAnywhere, clock(), { limit, ...lockRules }, attemptsCountFor).catch(() => {}), 200);\nif (limit > 0) return { counted: [], locks: false };',
+          'if (limit === null) return { counted: [], locks: false };\nsetTimeout(() => void reserveAttempts(db, [keys.fromHere], keys.fromAnywhere, clock(), { limit, firstLockMs: 30_000, maxLockMs: 900_000 }, attemptsCountFor).catch(() => {}), 200);\nif (limit > 0) return { counted: [], locks: false };',
       },
     ],
     tests: ['test/rate-limits/parallel-guesses.test.ts'],
@@ -200,8 +200,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'wrong codes are counted only at login',
     edits: [
       {
-        find: 'const { locks } = await reserve(id);',
-        replace: "const { locks } = takes === 'any' ? await reserve(id) : { locks: false };",
+        find: 'const locks = await count(id);',
+        replace: "const locks = takes === 'any' && (await count(id));",
       },
     ],
     tests: ['test/tfa/attempts.test.ts'],

@@ -13,7 +13,7 @@ import {
 import { deleteOldNetworks, rememberOrigin } from '../../../db/queries/sessions/logins.js';
 import { type Client, deviceKeyOf, normalizeEmail } from '../../http/caller.js';
 import type { Clock } from '../../platform/clock.js';
-import { requestsExceeded } from '../../rate-limits/requests-exceeded.js';
+import { type AttemptCounter, countAttempt, lockedError } from '../../rate-limits/lockout.js';
 
 /** The account whose attempts are counted. Read its state when the attempt's turn comes. */
 export interface CountedSubject {
@@ -56,11 +56,9 @@ export interface Lockouts {
   deleteExpired(): Promise<void>;
 }
 
-const second = 1_000;
-const day = 86_400 * second;
+/** Milliseconds. */
+const day = 86_400_000;
 
-/** Every lock ends, so that the user can log in again with the correct password. Milliseconds. */
-export const lockRules = { firstLockMs: 30 * second, maxLockMs: 900 * second };
 export const attemptsCountFor = day;
 /** How long the service knows the networks and browsers from which a user has signed in. Milliseconds. */
 export const networksAreKnownFor = 90 * day;
@@ -69,55 +67,36 @@ const maxRows = 1_000_000;
 export function createLockouts({ db, clock }: { db: Executor; clock: Clock }): Lockouts {
   const cache = createLockoutCache(clock);
 
-  /** How long these keys are still locked, in milliseconds. */
-  const waitFor = ({ locks }: AttemptState, names: readonly (keyof AttemptKeys)[], now: Date) =>
-    Math.max(0, ...names.map((name) => (locks[name] ?? 0) - now.getTime()));
-
-  const locked = ({ limit, subject }: Pick<CachedLock, 'limit' | 'subject'>, wait: number, now: Date) =>
-    requestsExceeded(limit, wait, now).concerning(subject).because('locked');
-
-  const refuse = async (
-    keys: AttemptKeys,
-    limit: number,
-    { id: subject, state }: CountedSubject,
-    found: number,
-    now: Date,
-  ) => {
-    const wait = Math.min(found, lockRules.maxLockMs);
-    const until = now.getTime() + wait;
-    if (wait < found) await shortenLocks(db, Object.values(keys), now, new Date(until));
-    // The lock must not affect logins, whose limit is off.
-    if (!state.isOnlyInSession) cache.note(keys.fromHere, { until, limit, subject });
-    return locked({ limit, subject }, wait, now);
-  };
-
   return {
     requireUnlocked: ({ fromHere }) => {
       const lock = cache.find(fromHere);
-      if (lock) throw locked(lock, lock.until - clock().getTime(), clock());
+      if (lock) throw lockedError(lock.limit, lock.subject, lock.until - clock().getTime(), clock());
     },
 
-    reserve: async (subject, keys, network, isConfined) => {
-      const { id, state } = subject;
+    reserve: async ({ id, state }, keys, network, isConfined) => {
       const { limit } = state;
       if (limit === null) return { counted: [], locks: false };
       const names = isConfined ? (['fromHere'] as const) : (['fromHere', 'fromAnywhere'] as const);
       const now = clock();
-      const wait = waitFor(state, names, now);
-      if (wait > 0) throw await refuse(keys, limit, subject, wait, now);
       const counted = names.map((name) => keys[name]);
-      const { isAllowed, locks } = await reserveAttempts(
-        db,
-        counted,
-        keys.fromAnywhere,
-        now,
-        { limit, ...lockRules },
-        attemptsCountFor,
-      );
-      if (isAllowed) return { counted, locks };
-      // Concurrent attempts have locked a key since the state was read. If the key is unlocked again by now, the client can retry soon.
-      const since = waitFor(await readAttemptState(db, id, network, keys), names, now);
-      throw since > 0 ? await refuse(keys, limit, subject, since, now) : locked({ limit, subject: id }, second, now);
+      const lockIn = ({ locks }: AttemptState) => Math.max(...names.map((name) => locks[name] ?? 0));
+      const isLocked = lockIn(state) > now.getTime();
+      const counter: AttemptCounter = {
+        limit,
+        user: id,
+        reserve: async (rules) =>
+          isLocked
+            ? { isAllowed: false, locks: false }
+            : reserveAttempts(db, counted, keys.fromAnywhere, now, rules, attemptsCountFor),
+        // Concurrent attempts may have locked a key since the state was read.
+        readLock: async () => lockIn(isLocked ? state : await readAttemptState(db, id, network, keys)),
+        shortenLock: (latest) => shortenLocks(db, Object.values(keys), now, latest),
+        onLocked: (until) => {
+          // The lock must not affect logins, whose limit is off.
+          if (!state.isOnlyInSession) cache.note(keys.fromHere, { until, limit, subject: id });
+        },
+      };
+      return { counted, locks: await countAttempt(counter, now) };
     },
 
     clearAttempts: async (tx, { id, email }, { network, userAgent }) => {
