@@ -1,8 +1,8 @@
-import { isIP } from 'node:net';
 import { FormatRegistry, type StringOptions, Type } from '@sinclair/typebox';
 import bytes from 'bytes';
 import ms, { type StringValue } from 'ms';
 import { Email, parseUrl, storedEmail } from './common.js';
+import { isIpRange } from './ip-ranges.js';
 
 /** The kinds of values that variables can have. */
 
@@ -182,10 +182,4 @@ FormatRegistry.Set(
   (value) => /^(true|false|\d{1,2})$/.test(value) || value.split(',').every((part) => isAddressRange(part.trim())),
 );
 
-function isAddressRange(range: string): boolean {
-  if (['loopback', 'linklocal', 'uniquelocal'].includes(range)) return true;
-  const [address = '', prefix, ...rest] = range.split('/');
-  const bits = isIP(address) === 4 ? 32 : 128;
-  const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bits);
-  return isIP(address) !== 0 && isPrefix && rest.length === 0;
-}
+const isAddressRange = (range: string) => ['loopback', 'linklocal', 'uniquelocal'].includes(range) || isIpRange(range);

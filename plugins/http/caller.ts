@@ -1,4 +1,4 @@
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { isIPv6 } from 'node:net';
 import { normalizeIP } from '@fastify/rate-limit';
 import bowser from 'bowser';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -6,6 +6,7 @@ import type { PolicyRecord, PrincipalRecord } from '../../db/queries/access/prin
 import type { Item } from '../../db/queries/items/items.js';
 import { storedEmail } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
+import { matchRanges } from '../../schemas/ip-ranges.js';
 import { definePlugin } from '../platform/plugin.js';
 import type { Credential } from './credential.js';
 import { bareAddress } from './trusted-proxies.js';
@@ -212,7 +213,9 @@ export function deviceKeyOf(userAgent: string | null): string | null {
 
 /** Combines the policies of a user. A policy with `ip_access` applies only to addresses in its ranges. */
 export function rightsOf(principal: Pick<PrincipalRecord, 'has_tfa' | 'policies'>, ip: string | null): Rights {
-  const policies = principal.policies.filter((policy) => policy.ip_access === null || isInRanges(ip, policy.ip_access));
+  const policies = principal.policies.filter(
+    (policy) => policy.ip_access === null || matchRanges(policy.ip_access)(ip),
+  );
   return {
     admin: policies.some((policy) => policy.admin_access),
     app: policies.some((policy) => policy.app_access),
@@ -221,23 +224,6 @@ export function rightsOf(principal: Pick<PrincipalRecord, 'has_tfa' | 'policies'
     satisfiesTfa: principal.has_tfa,
     policies,
   };
-}
-
-/** Whether an address is in one of the CIDR ranges. A malformed range matches nothing, so it can never grant a policy. */
-function isInRanges(ip: string | null, ranges: readonly string[]): boolean {
-  const family = ip === null ? 0 : isIP(ip);
-  if (ip === null || family === 0) return false;
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [network = '', prefix, ...rest] = range.split('/');
-    const version = isIP(network);
-    const addressBits = version === 4 ? 32 : 128;
-    // Digits only: `Number` would read an empty prefix as 0, which is the whole internet.
-    if (version === 0 || rest.length > 0 || !/^\d{1,3}$/.test(prefix ?? `${addressBits}`)) continue;
-    const bits = Number(prefix ?? addressBits);
-    if (bits <= addressBits) list.addSubnet(network, bits, version === 4 ? 'ipv4' : 'ipv6');
-  }
-  return list.check(ip, family === 4 ? 'ipv4' : 'ipv6');
 }
 
 /** `request.client`: the IP address and the user agent, checked and shortened to the stored length. */

@@ -1,5 +1,6 @@
-import { BlockList, isIP, SocketAddress } from 'node:net';
+import { isIP, SocketAddress } from 'node:net';
 import type { Config } from '../../schemas/config.js';
+import { matchRanges } from '../../schemas/ip-ranges.js';
 
 /** Whether a proxy's information about a request is trusted. `hop` is 0 for the peer of the connection, 1 for the one before it. */
 export type TrustsProxy = (address: string, hop: number) => boolean;
@@ -14,18 +15,9 @@ const namedRanges: Readonly<Record<string, readonly string[]>> = {
 export function trustsProxyOf(setting: Config['TRUST_PROXY']): TrustsProxy {
   if (typeof setting === 'boolean') return () => setting;
   if (typeof setting === 'number') return (_address, hop) => hop < setting;
-  const list = new BlockList();
-  for (const name of setting.split(',').map((part) => part.trim())) {
-    for (const range of namedRanges[name] ?? [name]) {
-      const [network = '', prefix] = range.split('/');
-      const isV4 = isIP(network) === 4;
-      list.addSubnet(network, Number(prefix ?? (isV4 ? 32 : 128)), isV4 ? 'ipv4' : 'ipv6');
-    }
-  }
-  return (entry) => {
-    const address = bareAddress(entry);
-    return address !== null && list.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
-  };
+  const names = setting.split(',').map((part) => part.trim());
+  const isTrusted = matchRanges(names.flatMap((name) => namedRanges[name] ?? [name]));
+  return (entry) => isTrusted(bareAddress(entry));
 }
 
 /** `[2001:db8::1]:443` and `203.0.113.7:51234`; RFC 7239 also allows a name in place of the port. */

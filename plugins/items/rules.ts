@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import type { Executor } from '../../db/client.js';
 import { hasRoleCycle } from '../../db/queries/access/administrators.js';
 import { rulesOf } from '../../db/queries/access/permissions.js';
@@ -7,6 +6,7 @@ import { type CollectionName, collections, type ValueField } from '../../db/quer
 import { parseFilter, seesAll } from '../../db/query-language/filter.js';
 import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
+import { isIpRange } from '../../schemas/ip-ranges.js';
 import type { Caller } from '../http/caller.js';
 import { invalidPayload, readValue } from './payload.js';
 import type { Change, WriteRules } from './write-engine.js';
@@ -58,7 +58,7 @@ export const policyWriteRules: WriteRules = {
   special: {
     ip_access: (value, { columns }) => {
       const ranges = readValue(collections.policies, 'ip_access', ipAccess, value) as string[] | null;
-      if (ranges !== null && !ranges.every(isRange)) {
+      if (ranges !== null && !ranges.every(isIpRange)) {
         throw new ApiError('FAILED_VALIDATION', { field: 'ip_access', path: [], type: 'cidr' });
       }
       columns.ip_access = ranges;
@@ -74,13 +74,6 @@ export const policyWriteRules: WriteRules = {
     if (action === 'delete') await onlyAdministrators(tx, caller);
   },
 };
-
-function isRange(range: string): boolean {
-  const [network = '', prefix, ...rest] = range.split('/');
-  const version = isIP(network);
-  const bits = prefix === undefined ? 0 : /^\d{1,3}$/.test(prefix) ? Number(prefix) : 999;
-  return version !== 0 && rest.length === 0 && bits <= (version === 4 ? 32 : 128);
-}
 
 /** Collections that permissions can apply to. */
 export const permittedCollections = ['users', 'roles', 'policies', 'permissions', 'settings'] as const;

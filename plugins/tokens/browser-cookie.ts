@@ -17,9 +17,6 @@ export interface BrowserCookie {
 
 const pattern = /^[\w-]{43}$/;
 
-/** Browsers of real users never send more cookies with the same name. */
-const maxCookies = 8;
-
 /**
  * @param baseName the name of the cookie, without the prefix that it gets with https
  * @param lifetime in milliseconds
@@ -30,14 +27,7 @@ export function createBrowserCookie(baseName: string, publicUrl: string, lifetim
   const maxAge = Math.floor(lifetime / 1000);
   const attributes = { httpOnly: true, path: '/', secure, sameSite: 'lax' } as const;
 
-  const valuesIn = ({ headers }: FastifyRequest): string[] =>
-    (headers.cookie ?? '')
-      .split(';')
-      .map((pair) => pair.trim())
-      .filter((pair) => pair.startsWith(`${name}=`))
-      .map((pair) => pair.slice(name.length + 1))
-      .filter((value) => pattern.test(value))
-      .slice(0, maxCookies);
+  const valuesIn = (request: FastifyRequest) => request.cookieValues(name).filter((value) => pattern.test(value));
 
   return {
     name,

@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { CreateBody, ItemQuery } from '../../schemas/item-requests.js';
-import { type App, noContent } from '../app.js';
+import { type App, noContent, sendWritten } from '../app.js';
 import {
   type CollectionRoutes,
   configOf,
@@ -38,8 +38,7 @@ export function createItems(app: App, definition: CollectionRoutes): void {
       serializerCompiler: itemSerializer,
     },
     async (request, reply) => {
-      const written = await app.mutations.create(request.caller, collection, request.body, request.query);
-      return written ?? reply.code(204).send();
+      return sendWritten(reply, await app.mutations.create(request.caller, collection, request.body, request.query));
     },
   );
 }

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
 import { ItemQuery, UpdateBody } from '../../schemas/item-requests.js';
-import { type App, noContent } from '../app.js';
+import { type App, noContent, sendWritten } from '../app.js';
 import { type CollectionRoutes, configOf, isForAdministrators, itemSerializer, nounsOf } from './definition.js';
 
 /** PATCH: updates one item. */
@@ -34,8 +34,7 @@ export function updateItem(app: App, definition: CollectionRoutes): void {
     },
     async (request, reply) => {
       const { caller, params, body, query } = request;
-      const written = await app.mutations.updateOne(caller, collection, params.id, body, query);
-      return written ?? reply.code(204).send();
+      return sendWritten(reply, await app.mutations.updateOne(caller, collection, params.id, body, query));
     },
   );
 }

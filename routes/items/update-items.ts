@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ItemQuery, UpdateManyBody } from '../../schemas/item-requests.js';
-import { type App, noContent } from '../app.js';
+import { type App, noContent, sendWritten } from '../app.js';
 import {
   type CollectionRoutes,
   configOf,
@@ -38,8 +38,10 @@ export function updateItems(app: App, routes: CollectionRoutes): void {
       serializerCompiler: itemSerializer,
     },
     async (request, reply) => {
-      const written = await app.mutations.updateMany(request.caller, collection, request.body, request.query);
-      return written ?? reply.code(204).send();
+      return sendWritten(
+        reply,
+        await app.mutations.updateMany(request.caller, collection, request.body, request.query),
+      );
     },
   );
 }

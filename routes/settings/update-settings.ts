@@ -1,6 +1,6 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { SettingsInput, SettingsQuery, SettingsResponse } from '../../schemas/settings.js';
-import { type App, noContent } from '../app.js';
+import { type App, noContent, sendWritten } from '../app.js';
 
 export function updateSettings(app: App): void {
   app.patch(
@@ -38,7 +38,7 @@ export function updateSettings(app: App): void {
     },
     async (request, reply) => {
       const data = await app.settings.update(request.caller, request.body, request.query.fields);
-      return data === null ? reply.code(204).send() : { data };
+      return sendWritten(reply, data && { data });
     },
   );
 }

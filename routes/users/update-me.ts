@@ -1,7 +1,7 @@
 import { errorResponses } from '../../schemas/errors.js';
 import { ItemQuery, UpdateBody } from '../../schemas/item-requests.js';
 import { ownSignInChanges, UserUpdateResponse, userSchemas, userWriteErrors } from '../../schemas/users.js';
-import { type App, noContent } from '../app.js';
+import { type App, noContent, sendWritten } from '../app.js';
 import { itemSerializer } from '../items/definition.js';
 
 export function updateMe(app: App): void {
@@ -35,8 +35,7 @@ export function updateMe(app: App): void {
     },
     async (request, reply) => {
       const { currentUser, body, query } = request;
-      const written = await app.mutations.updateOne(currentUser, 'users', currentUser.userId, body, query);
-      return written ?? reply.code(204).send();
+      return sendWritten(reply, await app.mutations.updateOne(currentUser, 'users', currentUser.userId, body, query));
     },
   );
 }
