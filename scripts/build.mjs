@@ -13,22 +13,19 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folders = ['schemas', 'db', 'plugins', 'routes', 'cli', 'scripts', 'test', 'bench']
   // The container image is built without the tests and benchmarks.
   .filter((folder) => existsSync(join(root, folder)));
+/** The files of each application in `pages/`. */
+const inApplications = (...names) =>
+  readdirSync(join(root, 'pages'))
+    .flatMap((application) => names.map((name) => join('pages', application, name)))
+    .filter((path) => existsSync(join(root, path)));
 /** The files, other than code, that the service reads. */
 const assets = [
   'db/migrations',
   'locales',
-  'pages/templates',
+  ...inApplications('templates', 'texts'),
   'plugins/mail/templates',
   'plugins/mail/mailbox/templates',
 ];
-/** The files that the pages load in the browser, each in a separate bundle. */
-const browserEntryPoints = {
-  'assets/visitor': 'visitor.ts',
-  'assets/signed-in': 'signed-in.ts',
-  'assets/account': 'account.css',
-  'reference/start': 'reference.ts',
-  'reference/style': 'reference.css',
-};
 const outdir = join(root, 'dist');
 
 const sources = folders.flatMap((folder) =>
@@ -87,11 +84,9 @@ const { outputFiles: serviceFiles } = await build({
   write: false,
 });
 const { outputFiles: browserFiles } = await build({
-  entryPoints: Object.entries(browserEntryPoints).map(([out, name]) => ({
-    in: join(root, 'pages/browser', name),
-    out,
-  })),
-  outdir: join(outdir, 'pages'),
+  entryPoints: inApplications('start.ts', 'style.css').map((name) => join(root, name)),
+  outbase: root,
+  outdir,
   bundle: true,
   minify: true,
   platform: 'browser',
@@ -201,8 +196,10 @@ function copyIfChanged(path) {
     if (!entries.includes(entry)) rmSync(join(target, entry), { recursive: true });
 }
 
-/** Deletes the output of sources that no longer exist, so that no stale test runs. */
+/** Deletes the output of sources and applications that no longer exist, so that no stale test runs. */
 function removeOrphans() {
+  for (const application of readdirSync(join(outdir, 'pages')))
+    if (!existsSync(join(root, 'pages', application))) rmSync(join(outdir, 'pages', application), { recursive: true });
   const made = browserFiles.map(({ path }) => relative(outdir, path));
   const kept = new Set(['server.js', ...modules.map(outputOf), ...made]);
   for (const entry of readdirSync(outdir, { recursive: true, withFileTypes: true })) {

@@ -1,81 +1,94 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { Liquid, type Template } from 'liquidjs';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { readSettings } from '../../db/queries/settings/settings.js';
 import { definePlugin } from '../platform/plugin.js';
-import { loadAssets } from './assets.js';
+import { accountPage, accountViews } from './account.js';
+import { type Assets, loadAssets } from './assets.js';
 import { createProjectReader } from './project.js';
-import { createPages, type Pages } from './service.js';
+import { appearanceOf } from './providers.js';
+import { createPageRenderer, type Page } from './service.js';
+import { errorPage, signInPage } from './sign-in.js';
+import { loadTemplates } from './templates.js';
+import { loadTexts } from './texts.js';
+import { createVisitReader, languageCookie } from './visit.js';
 
 declare module '../platform/plugin.js' {
   interface Services {
-    pages: Pages;
+    pages: {
+      signIn: typeof signInPage;
+      error: typeof errorPage;
+      account: typeof accountPage;
+      accountViews: typeof accountViews;
+      asset: Assets;
+    };
   }
 }
 
-/** `app.pages`: the pages for users, under `/account`. */
+declare module 'fastify' {
+  interface FastifyReply {
+    /** Sends a page for people. If it requires a session and the browser has none, redirects to the sign-in page. */
+    sendPage(page: Page): Promise<FastifyReply>;
+  }
+}
+
+/** Seconds. */
+const yearSeconds = 365 * 24 * 60 * 60;
+
+/** `app.pages`: the pages for users, under `/account`. `reply.sendPage` sends one. */
 export const pagesPlugin = definePlugin('pages', (services, app) => {
   const { config, basePath, db, locales, log, listProviders, signInMethods } = services;
   const project = createProjectReader(
     () => readSettings(db),
     (error) => log.warn({ err: error }, 'a page was rendered without the current project settings'),
   );
-  return {
-    pages: createPages({
-      locales,
-      assets: loadAssets(),
-      renderTemplate: loadTemplates(),
-      project,
-      offers: () => ({
-        passwordLogin: !config.AUTH_DISABLE_DEFAULT,
-        providers: app.hasRoute({ method: 'GET', url: '/auth' }),
-        twoFactor: app.hasRoute({ method: 'POST', url: '/users/me/tfa/generate' }),
-        passkeys: config.AUTH_PASSKEYS,
-      }),
-      providers: () => {
-        if (!app.hasRoute({ method: 'GET', url: '/auth' })) return [];
-        const inSession = new Set(listProviders({ sessionOnly: true }).map(({ name }) => name));
-        const registering = new Set(
-          config.PROVIDERS.filter((one) => one.ALLOW_PUBLIC_REGISTRATION).map(({ key }) => key),
-        );
-        return listProviders().map((provider) => ({
-          ...provider,
-          session: inSession.has(provider.name),
-          registers: registering.has(provider.name),
-          managed: signInMethods.isManaged({ provider: provider.name }),
-        }));
-      },
-      passwordMinLength: config.PASSWORD_MIN_LENGTH,
-      passkeyDomain: config.WEBAUTHN_RP_ID,
-      base: basePath,
+  const assets = loadAssets();
+  const { render, loginUrl } = createPageRenderer({
+    locales,
+    textsOf: loadTexts(locales.all.map(({ tag }) => tag)),
+    assets,
+    renderTemplate: loadTemplates(),
+    project,
+    offers: () => ({
+      passwordLogin: !config.AUTH_DISABLE_DEFAULT,
+      providers: app.hasRoute({ method: 'GET', url: '/auth' }),
+      twoFactor: app.hasRoute({ method: 'POST', url: '/users/me/tfa/generate' }),
+      passkeys: config.AUTH_PASSKEYS,
     }),
-  };
-});
-
-const folder = new URL('../../pages/templates/', import.meta.url);
-const extension = '.liquid';
-
-/** Reads and parses all templates, and returns a function that renders one by name. All output is escaped. */
-function loadTemplates(): (name: string, view: object) => Promise<string> {
-  const sources = Object.fromEntries(
-    readdirSync(folder)
-      .filter((file) => file.endsWith(extension))
-      .map((file) => [file.slice(0, -extension.length), readFileSync(new URL(file, folder), 'utf8')]),
-  );
-  const engine = new Liquid({
-    templates: sources,
-    cache: true,
-    outputEscape: 'escape',
-    strictFilters: true,
-    strictVariables: true,
-    lenientIf: true,
-    ownPropertyOnly: true,
+    providers: () => {
+      if (!app.hasRoute({ method: 'GET', url: '/auth' })) return [];
+      const inSession = new Set(listProviders({ sessionOnly: true }).map(({ name }) => name));
+      const registering = new Set(
+        config.PROVIDERS.filter((one) => one.ALLOW_PUBLIC_REGISTRATION).map(({ key }) => key),
+      );
+      return listProviders().map((provider) => ({
+        ...appearanceOf(provider),
+        session: inSession.has(provider.name),
+        registers: registering.has(provider.name),
+        managed: signInMethods.isManaged({ provider: provider.name }),
+      }));
+    },
+    passwordMinLength: config.PASSWORD_MIN_LENGTH,
+    passkeyDomain: config.WEBAUTHN_RP_ID,
+    base: basePath,
   });
-  const parsed = new Map<string, Template[]>(
-    Object.entries(sources).map(([name, source]) => [name, engine.parse(source, name)]),
-  );
-  return async (name, view) => {
-    const template = parsed.get(name);
-    if (!template) throw new Error(`The template ${name} does not exist.`);
-    return engine.render(template, view);
+
+  const visitOf = createVisitReader(config);
+  const cookie = {
+    path: `${basePath}/account`,
+    httpOnly: true,
+    secure: config.PUBLIC_URL.startsWith('https:'),
+    sameSite: 'lax',
+    maxAge: yearSeconds,
+  } as const;
+  const send = async (request: FastifyRequest, reply: FastifyReply, page: Page) => {
+    const visit = visitOf(request);
+    if (page.returnTo !== undefined && visit.sessionModes.length === 0)
+      return reply.header('cache-control', 'no-store').redirect(loginUrl(visit.query, page.returnTo));
+    const { html, headers, chosen } = await render(page, visit);
+    if (chosen !== undefined) reply.setCookie(languageCookie, chosen, cookie);
+    return reply.headers(headers).send(html);
   };
-}
+  app.decorateReply('sendPage', function (page) {
+    return send(this.request, this, page);
+  });
+  return { pages: { signIn: signInPage, error: errorPage, account: accountPage, accountViews, asset: assets } };
+});

@@ -1,47 +1,57 @@
 import { parseUrl } from '../../schemas/common.js';
-import type { ListedProvider } from '../../schemas/providers.js';
 import type { Locale, Locales } from '../platform/locales.js';
 import { accountPath } from '../platform/urls.js';
 import type { Assets } from './assets.js';
 import type { Project } from './project.js';
+import type { OfferedProvider } from './providers.js';
+import type { RenderTemplate } from './templates.js';
+import type { Texts } from './texts.js';
 import { themeName } from './theme.js';
 
-export type PageName =
-  | 'login'
-  | 'forgot-password'
-  | 'reset-password'
-  | 'accept-invite'
-  | 'register'
-  | 'verify-email'
-  | 'verified'
-  | 'email-login'
-  | 'confirm-email'
-  | 'cancel-email-change'
-  | 'not-me'
-  | 'error'
-  | 'account';
+/** A page of an application in `pages/`. */
+export interface Page {
+  application: string;
+  /** The name of its template. */
+  name: string;
+  /** For a page that requires a session: the path below `/account` to which visitors return after signing in. */
+  returnTo?: string;
+  /** What the application adds to what all pages share. */
+  add?(shared: SharedByPages): Addition;
+}
 
-/** The sections of the account page, in the order of the navigation. */
-export const accountViews = ['profile', 'security', 'sessions', 'connections'] as const;
-export type AccountView = (typeof accountViews)[number];
+export interface Addition {
+  /** For the template. */
+  view?: object;
+  /** For the scripts in the browser. */
+  data?: object;
+}
 
-/** The parts of a page request that affect the page. */
-export interface PageRequest {
+/** What an application can use to compute what it adds. */
+export interface SharedByPages {
+  query: Visit['query'];
+  /** The path of the service's public URL, without a trailing slash. */
+  base: string;
+  project: Project;
+  offers: Offers;
+  providers: readonly OfferedProvider[];
+  links: { account: string; login: string };
+  /** The URL of another page, in the same language. @param path below `/account` */
+  urlOf(path: string): string;
+  /** The account page to which the user returns after the login, if the request names one. */
+  redirect: string | undefined;
+  /** Why the user returned without what they went for, from a provider or a link. */
+  reason: string | undefined;
+}
+
+/** The parts of a request that affect the page. */
+export interface Visit {
   query: Readonly<Record<string, unknown>>;
   acceptLanguage: string | undefined;
   /** The modes whose cookie the browser has, valid or not. */
   sessionModes: readonly ('session' | 'cookie')[];
-  /** The section of the account page. Without it, the page shows the list of sections on phones. */
-  view?: AccountView;
   /** The language that the user chose earlier in this browser. */
   language: string | undefined;
-  /** For a page that a link in an email opens: whose link it is, or why it cannot be used. */
-  link?: Link;
 }
-
-export type Link =
-  /** `proof`: what the confirmation of a registration requires. `redirect`: the account page to open after the login. */
-  { email: string; proof?: 'none' | 'password'; redirect?: string } | { reason: string };
 
 export interface RenderedPage {
   html: string;
@@ -50,14 +60,10 @@ export interface RenderedPage {
   headers: Record<string, string>;
 }
 
-export interface Pages {
-  accountViews: typeof accountViews;
-  render(name: PageName, visit: PageRequest): Promise<RenderedPage>;
-  /** A page for people that explains an error. */
-  renderError(status: number, visit: PageRequest): Promise<RenderedPage>;
-  /** The URL to which visitors who are not signed in are redirected. */
-  loginUrl(visit: PageRequest): string;
-  asset: Assets;
+export interface PageRenderer {
+  render(page: Page, visit: Visit): Promise<RenderedPage>;
+  /** The URL to which visitors who are not signed in are redirected. @param returnTo the page to return to, as in `Page` */
+  loginUrl(query: Visit['query'], returnTo: string): string;
 }
 
 /** The features that the configuration enables. */
@@ -69,28 +75,11 @@ export interface Offers {
   passkeys: boolean;
 }
 
-export type OfferedProvider = ListedProvider & {
-  /** Whether users can sign in with it on these pages. */
-  session: boolean;
-  /** Whether a first login creates an account. */
-  registers: boolean;
-  /** Whether it manages its users, who then cannot sign in any other way. */
-  managed: boolean;
-};
-
-/** The features that the configuration and the current project settings enable. */
-interface OffersNow extends Offers {
-  /** Whether users who are not administrators can manage their own profile, address and data. */
-  selfService: boolean;
-  selfDeletion: boolean;
-  /** Signing in with a code or a link from an email. */
-  emailLogin: boolean;
-}
-
 interface Dependencies {
   locales: Locales;
+  textsOf(application: string, tag: string): Texts;
   assets: Assets;
-  renderTemplate(name: string, view: object): Promise<string>;
+  renderTemplate: RenderTemplate;
   project(): Promise<Project>;
   offers(): Offers;
   providers(): OfferedProvider[];
@@ -101,160 +90,82 @@ interface Dependencies {
   base: string;
 }
 
-/** Prefixes of the texts that scripts need. */
-const scriptTexts = /^(error|fault|status|action|choice)_/;
-
-/** The reasons for a failed email verification that have their own text. */
-const knownReasons = new Set(['TOKEN_EXPIRED', 'INVALID_TOKEN', 'FORBIDDEN', 'INVALID_PAYLOAD', 'SERVICE_UNAVAILABLE']);
-
-/** The providers whose logo the pages contain. */
-const logos = new Set([
-  'google',
-  'microsoft',
-  'apple',
-  'github',
-  'gitlab',
-  'discord',
-  'facebook',
-  'okta',
-  'auth0',
-  'keycloak',
-]);
-
-/** The key of each section's title in the texts. */
-const titleOf: Readonly<Record<AccountView, string>> = {
-  profile: 'profile_title',
-  security: 'security_title',
-  sessions: 'sessions_title',
-  connections: 'links_title',
-};
-
-export function createPages(deps: Dependencies): Pages {
-  const { locales, assets, renderTemplate, project, offers, base, passwordMinLength, passkeyDomain } = deps;
+export function createPageRenderer(deps: Dependencies): PageRenderer {
+  const { locales, textsOf, assets, renderTemplate, base, passwordMinLength, passkeyDomain } = deps;
 
   const assetUrl = (name: string) => `${base}/account/assets/${name}?v=${assets(name)?.version}`;
 
-  const linksOf = (chosen: string | undefined) => {
-    const to = (page: string) => `${base}/account${page}${chosen === undefined ? '' : `?lang=${chosen}`}`;
-    return {
-      view: (name: AccountView) => to(`/${name}`),
-      account: to(''),
-      login: to('/login'),
-      forgotPassword: to('/forgot-password'),
-      register: to('/register'),
-    };
-  };
-
-  /** The sign-in page, which redirects the user after the login. */
-  const loginWith = (login: string, redirect: string) =>
-    `${login}${login.includes('?') ? '&' : '?'}${new URLSearchParams({ redirect })}`;
-
-  /** The URL that starts a login at a provider. The login returns to the sign-in page, which redirects the user or displays the error. */
-  const providerUrl = (name: string, redirect: string, login: string) => {
-    const back = loginWith(login, redirect);
-    return `${base}/auth/login/${encodeURIComponent(name)}?${new URLSearchParams({ redirect: back })}`;
-  };
-
-  const render = async (name: PageName, visit: PageRequest, status = 200): Promise<RenderedPage> => {
-    const { query, acceptLanguage, sessionModes, view, language, link } = visit;
-    const settings = await project();
+  const render = async ({ application, name, add }: Page, visit: Visit): Promise<RenderedPage> => {
+    const { query, acceptLanguage, sessionModes, language } = visit;
+    const project = await deps.project();
     const lang = asText(query.lang);
-    const locale = locales.pick(lang, language, ...acceptedLanguages(acceptLanguage), settings.default_language);
-    const links = linksOf(lang && locale.tag);
-    const redirect = accountPath(base, query.redirect);
-    const reason = asText(query.reason);
-    const offered: OffersNow = {
-      ...offers(),
-      selfService: settings.self_service,
-      selfDeletion: settings.self_deletion,
-      emailLogin: settings.email_login,
-    };
-    const theme = themeName(settings.project_color);
-    const providers = deps.providers().map(({ name: key, label = key, icon = key, session, managed }) => {
-      const known = [icon, key].find((wanted) => logos.has(wanted.toLowerCase()));
-      return { name: key, label, icon: known?.toLowerCase() ?? 'other', session, managed };
-    });
-    const registering = new Set(
-      deps
-        .providers()
-        .filter(({ registers }) => registers)
-        .map(({ name: key }) => key),
-    );
-    const loginProviders = providers
-      .filter(({ session }) => session)
-      .map((provider) => ({
-        ...provider,
-        href: providerUrl(provider.name, redirect ?? links.account, links.login),
-      }));
-
-    const data = {
-      page: name,
-      language: locale.tag,
+    const locale = locales.pick(lang, language, ...acceptedLanguages(acceptLanguage), project.default_language);
+    const texts = textsOf(application, locale.tag);
+    const urlOf = (path: string) => `${base}/account${path}${lang === undefined ? '' : `?lang=${locale.tag}`}`;
+    const shared: SharedByPages = {
+      query,
       base,
-      links: { account: links.account, login: links.login },
-      redirect: redirect ?? links.account,
-      sessionModes,
-      offers: offered,
-      providers,
-      passwordMinLength,
-      passkeyDomain: offered.passkeys ? passkeyDomain : null,
-      verifiesEmail: settings.public_registration_verify_email,
-      link,
-      reason: name === 'login' || name === 'account' ? reason : undefined,
-      notice: name === 'login' && isLoginNotice(query.notice) ? query.notice : undefined,
-      texts: Object.fromEntries(Object.entries(locale.pages).filter(([key]) => scriptTexts.test(key))),
+      project,
+      offers: deps.offers(),
+      providers: deps.providers(),
+      links: { account: urlOf(''), login: urlOf('/login') },
+      urlOf,
+      redirect: accountPath(base, query.redirect),
+      reason: asText(query.reason),
     };
-    const html = await renderTemplate(name, {
+    const { offers, providers, links, redirect, reason } = shared;
+    const { view, data } = add?.(shared) ?? {};
+    const theme = themeName(project.project_color);
+
+    const html = await renderTemplate(`${application}/${name}`, {
       page: name,
-      status: String(status),
-      t: locale.pages,
+      t: texts.all,
       lang: locale.tag,
       languages: languagesOf(locales, locale, { redirect, reason }),
-      project: { name: settings.project_name, logo: settings.project_logo, language: settings.default_language },
-      registration: settings.public_registration && offered.passwordLogin,
-      offers: offered,
-      reason: reason === undefined ? null : knownReasons.has(reason) ? reason : 'unknown',
+      project: { name: project.project_name, logo: project.project_logo },
+      offers,
       links,
-      login_again: redirect === undefined ? links.login : loginWith(links.login, redirect),
-      view: view ?? 'home',
-      views: accountViews.map((one) => ({ name: one, href: links.view(one), title: titleOf[one] })),
       providers,
       provider_icons: [...new Set(providers.map(({ icon }) => icon))],
-      login_providers: loginProviders,
-      register_providers: loginProviders.filter(({ name: key }) => registering.has(key)),
       password_min_length: String(passwordMinLength),
       assets: {
-        style: assetUrl('account.css'),
+        style: assetUrl(`${application}.css`),
         theme: theme === undefined ? null : assetUrl(theme),
-        script: assetUrl(name === 'account' ? 'signed-in.js' : 'visitor.js'),
+        script: assetUrl(`${application}.js`),
       },
-      data: inScript(data),
+      data: inScript({
+        page: name,
+        language: locale.tag,
+        base,
+        links,
+        sessionModes,
+        offers,
+        providers,
+        passwordMinLength,
+        passkeyDomain: offers.passkeys ? passkeyDomain : null,
+        reason,
+        texts: texts.inScripts,
+        ...data,
+      }),
+      ...view,
     });
     const chosen = lang !== undefined && locale.tag.startsWith(lang.slice(0, 2).toLowerCase()) ? locale.tag : undefined;
-    return { html, chosen, headers: headersOf(locale, settings) };
+    return { html, chosen, headers: headersOf(locale, project) };
   };
 
   return {
-    accountViews,
-    asset: assets,
-
-    loginUrl: ({ query, view }) => {
+    render,
+    loginUrl: (query, returnTo) => {
       const lang = asText(query.lang);
-      const target = view && `${base}/account/${view}${query.change === 'password' ? '?change=password' : ''}`;
+      const target = `${base}/account${returnTo}${query.change === 'password' ? '?change=password' : ''}`;
       const parameters = new URLSearchParams({
         ...(lang === undefined ? {} : { lang: locales.pick(lang).tag }),
-        ...(target === undefined ? {} : { redirect: target }),
+        ...(returnTo === '' ? {} : { redirect: target }),
       });
       return `${base}/account/login${parameters.size > 0 ? `?${parameters}` : ''}`;
     },
-
-    renderError: (status, visit) => render('error', visit, [403, 404, 429].includes(status) ? status : 500),
-    render,
   };
 }
-
-/** Whether the login page has a notice about what the user has just done. */
-const isLoginNotice = (notice: unknown) => notice === 'signed-out' || notice === 'deleted' || notice === 'verified';
 
 /** A link to the same page in each language. */
 function languagesOf(locales: Locales, current: Locale, kept: Record<string, string | undefined>) {

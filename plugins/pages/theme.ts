@@ -1,6 +1,6 @@
 import { type Color, parseColor, readableOn, textOn, toHex } from '../platform/color-contrast.js';
 
-/** The background colors behind the accent color, as defined in `pages/browser/account.css`. */
+/** The background colors behind the accent color, as defined in `pages/kit/styles/tokens.css`. */
 export const surfaces = {
   light: ['#ffffff', '#f5f6f8'],
   dark: ['#181b21', '#101216'],

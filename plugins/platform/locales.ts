@@ -1,14 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { definePlugin } from './plugin.js';
 
-/** The texts of one language: the content of one file in `locales/`. */
+/** The texts of emails in one language: the content of one file in `locales/`. Pages have their own (`plugins/pages/texts.ts`). */
 export interface Locale {
   /** The name of its file: a BCP 47 tag, such as `de-DE`. */
   readonly tag: string;
   /** The name of the language in that language. */
   readonly name: string;
   readonly mail: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  readonly pages: Readonly<Record<string, string>>;
 }
 
 export interface Locales {
@@ -26,7 +25,7 @@ declare module './plugin.js' {
 const folder = new URL('../../locales/', import.meta.url);
 const fallback = 'en-US';
 
-/** Loads all languages. To add a language, add a file. */
+/** Loads all languages. To add a language, add a file here and one in each `texts` folder in `pages/`. */
 export function loadLocales(): Locales {
   const all = readdirSync(folder)
     .filter((file) => file.endsWith('.json'))
@@ -52,5 +51,5 @@ export function loadLocales(): Locales {
   };
 }
 
-/** `app.locales`: the texts of emails and pages, in all languages. */
+/** `app.locales`: the languages of the service, with the texts of emails. */
 export const localesPlugin = definePlugin('platform/locales', () => ({ locales: loadLocales() }));

@@ -45,10 +45,7 @@ export async function mailboxRoutes(app: App): Promise<void> {
   // Browsers get a page that says how to get access, instead of the error that programs get.
   app.setErrorHandler(async (error, request, reply) => {
     if (!(error instanceof ApiError && error.status === 403 && wantsHtml(request))) throw error;
-    const { query, headers } = request;
-    const visit = { query: query as Record<string, unknown>, acceptLanguage: headers['accept-language'] };
-    const page = await app.pages.renderError(403, { ...visit, sessionModes: [], language: undefined });
-    return reply.code(403).headers(page.headers).send(page.html);
+    return reply.code(403).sendPage(app.pages.error(403));
   });
 
   app.get('/', async (request, reply) => {

@@ -1,9 +1,11 @@
 import type { App } from '../app.js';
+import { accountPage } from './account.js';
 import { assetRoutes } from './assets.js';
 import { changePassword } from './change-password.js';
+import { errorPage } from './error-page.js';
 import { home } from './home.js';
 import { linkActions } from './link-actions.js';
-import { pageRoutes } from './pages.js';
+import { signInPages } from './sign-in.js';
 import { signOut } from './sign-out.js';
 
 /** The pages for users. They use the API but are not part of it, and authenticate the user themselves. */
@@ -15,8 +17,10 @@ export async function pagesRoutes(app: App): Promise<void> {
 }
 
 async function accountRoutes(app: App): Promise<void> {
-  pageRoutes(app);
+  errorPage(app);
+  signInPages(app);
   linkActions(app);
+  accountPage(app);
   signOut(app);
   assetRoutes(app);
 }

@@ -60,7 +60,7 @@ function grouped(faults: readonly Edited[]): Edited[][] {
 
 t.setTimeout(300_000);
 t.test('no fault uses a name that no longer exists: it would be detected for the wrong reason', async (t) => {
-  const projects = ['tsconfig.json', 'pages/browser/tsconfig.json'].map(openProject);
+  const projects = ['tsconfig.json', 'pages/tsconfig.json'].map(openProject);
   const sources = openSources();
   const faults = mutations.map(({ fault, edits }): Edited => {
     sources.restore();

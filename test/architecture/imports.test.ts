@@ -116,6 +116,28 @@ t.test('plugins are defined with definePlugin(), which checks what they use', as
   );
 });
 
+t.test('the kit of the pages uses only itself, and an application only itself and the kit', async (t) => {
+  const check = (file: string, place: string) => {
+    const [, own] = file.split('/');
+    const [, other = ''] = place.split('/');
+    t.ok(other === own || other === 'kit', `${file} uses ${place}`);
+  };
+  const texts = readdirSync('pages', { recursive: true, encoding: 'utf8' })
+    .filter((file) => /\.(css|liquid)$/.test(file))
+    .map((file) => ({ file: join('pages', file), text: readFileSync(join('pages', file), 'utf8') }));
+  t.ok(texts.length > 40, 'there are templates and style sheets to check');
+  for (const { file, text } of texts) {
+    for (const [, target = ''] of text.matchAll(/@import "([^"]+)"/g))
+      check(file, normalize(join(dirname(file), target)));
+    for (const [, target = ''] of text.matchAll(/\{%-? (?:layout|include|render) '([^']+)'/g))
+      check(file, `pages/${target}`);
+  }
+  for (const { file, imports } of sources.filter(({ layer }) => layer === 'pages')) {
+    for (const { target } of imports.filter(({ target: name }) => name.startsWith('.')))
+      check(file, normalize(join(dirname(file), target)));
+  }
+});
+
 t.test('the environment is read in one place', async (t) => {
   for (const { file, text } of sources) {
     t.equal(

@@ -248,7 +248,8 @@ t.test('each section has its own URL, and the browser can go back', async (t) =>
   await page.getByLabel('Password', { exact: true }).fill(user.password);
   await page.keyboard.press('Enter');
   await page.waitForURL(/\/account\/security$/);
-  await page.getByRole('heading', { name: 'Security' }).waitFor();
+  // Until the script has run, links load the page again.
+  await waitForOwnAccount(person);
   const loads: string[] = [];
   page.on('request', (request) => request.isNavigationRequest() && loads.push(request.url()));
   const nav = page.getByRole('navigation', { name: 'Sections' });

@@ -488,12 +488,12 @@ t.test('all faults are reported together', async (t) => {
   t.match(await faultsOf(join(folder, 'x.liquid')), [/^EMAIL_TEMPLATES_PATH: .* cannot be read \(ENOTDIR\)$/]);
 });
 
-t.test('a language is added with a single file', async (t) => {
+t.test('all texts of the emails in a language are in a single file', async (t) => {
   const words = (texts: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, `IL ${text}`]));
   const mail = Object.fromEntries(Object.entries(english.mail).map(([section, texts]) => [section, words(texts)]));
-  const italian: Locale = { tag: 'it-IT', name: 'Italiano', mail, pages: {} };
-  const arabic: Locale = { tag: 'ar-EG', name: 'العربية', mail, pages: {} };
+  const italian: Locale = { tag: 'it-IT', name: 'Italiano', mail };
+  const arabic: Locale = { tag: 'ar-EG', name: 'العربية', mail };
 
   const own = createMailTemplates({ locales: withLanguage(italian) });
   await own.check();
@@ -515,14 +515,14 @@ t.test('a language is added with a single file', async (t) => {
   t.strictSame(await faultsOf(undefined, faulty('reset', { intro: "{% include 'layout.html.liquid' %}" })), [
     'locales/it-IT.json: mail.reset.intro, line 1: there is no template "layout.html.liquid"',
   ]);
-  const empty = { tag: 'it-IT', name: 'Italiano', pages: {} } as unknown as Locale;
+  const empty = { tag: 'it-IT', name: 'Italiano' } as unknown as Locale;
   t.match(await faultsOf(undefined, withLanguage(empty)), [/^locales\/it-IT\.json: mail\.common\.\w+ is missing$/]);
   await t.rejects(templates.render('reset', input({ language: italian })), /no email templates for it-IT/);
 });
 
 t.test('texts of a language file are plain text, and escaped', async (t) => {
   const mail = { ...english.mail, reset: { ...english.mail.reset, title: 'Terms & <conditions>' } };
-  const custom: Locale = { tag: 'en-GB', name: 'English', mail, pages: {} };
+  const custom: Locale = { tag: 'en-GB', name: 'English', mail };
   const { html } = await createMailTemplates({ locales: withLanguage(custom) }).render(
     'reset',
     input({ language: custom }),

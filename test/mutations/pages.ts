@@ -16,7 +16,7 @@ export const pages: readonly Mutation[] = [
   {
     ids: [],
     fault: 'on phones, users who must set up two-factor authentication see a list without an explanation',
-    edits: [{ in: 'startViews', find: "available.size > 1 ? 'home' : first", replace: "'home'" }],
+    edits: [{ in: 'startViews', find: "available.length > 1 ? 'home' : first", replace: "'home'" }],
     tests: ['test/browser/account.browser.ts'],
   },
   {
@@ -84,8 +84,7 @@ export const pages: readonly Mutation[] = [
     fault: 'the page offers account deletion when the settings do not allow it',
     edits: [
       {
-        in: 'render',
-        find: 'selfDeletion: settings.self_deletion,',
+        find: 'selfDeletion: shared.project.self_deletion,',
         replace: 'selfDeletion: true,',
       },
     ],

@@ -72,8 +72,10 @@ export const registration: readonly Mutation[] = [
     fault: 'opening the confirmation page activates the registration',
     edits: [
       {
-        find: '.inspect(token, app.registrationBrowser.hashesIn(request))',
-        replace: ".verify(token, request.client).then(() => ({ email: '', proof: 'none' as const }))",
+        find: 'await inspect(token, registrationBrowser.hashesIn(request))',
+        replace: `await (name === 'verify-email'
+          ? registration.verify(token, request.client).then(() => ({ email: '' }))
+          : inspect(token, []))`,
       },
     ],
     tests: ['test/registration/register.test.ts', 'test/registration/independent.test.ts'],

@@ -42,7 +42,10 @@ t.test(
         const { body, statusCode } = await get(`${page}?lang=${lang}`, cookie);
         t.equal(statusCode, 200);
         const urls = urlsIn(body);
+        const application = page === '/account' ? 'account' : 'sign-in';
         t.equal(urls.length, 3, `${page}: two style sheets and a script`);
+        t.match(urls[0], `/assets/${application}.css?`, page);
+        t.match(urls[2], `/assets/${application}.js?`, page);
         const assets = await Promise.all(urls.map((url) => get(url)));
         for (const asset of assets) {
           t.equal(asset.statusCode, 200);
@@ -76,7 +79,7 @@ t.test('an asset has the right content type, and is not sent again if it has not
 });
 
 t.test('an asset requested without its current version must be revalidated', async (t) => {
-  for (const url of ['/account/assets/visitor.js', '/account/assets/visitor.js?v=other']) {
+  for (const url of ['/account/assets/sign-in.js', '/account/assets/sign-in.js?v=other']) {
     const { statusCode, headers } = await get(url);
     t.equal(statusCode, 200);
     t.equal(headers['cache-control'], 'public, no-cache');
@@ -84,7 +87,15 @@ t.test('an asset requested without its current version must be revalidated', asy
 });
 
 t.test('unknown assets return ROUTE_NOT_FOUND', async (t) => {
-  for (const name of ['nothing.js', '..%2f..%2fpackage.json', 'theme-.css', 'theme-zzzzzz.css', 'constructor', '']) {
+  for (const name of [
+    'nothing.js',
+    '..%2f..%2fpackage.json',
+    'theme-.css',
+    'theme-zzzzzz.css',
+    'reference.js',
+    'constructor',
+    '',
+  ]) {
     const response = await get(`/account/assets/${name}`);
     t.equal(response.statusCode, 404, name);
     t.equal(codeOf(response), 'ROUTE_NOT_FOUND', name);

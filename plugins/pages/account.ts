@@ -1,0 +1,36 @@
+import type { Page } from './service.js';
+
+/**
+ * The sections of the account page, in the order of the navigation. Each has a template, and an icon (`icon-<name>`) and a title
+ * (`<name>_title`) of its name.
+ */
+export const accountViews = ['profile', 'security', 'sessions', 'connections'] as const;
+type AccountView = (typeof accountViews)[number];
+
+/** The account page. @param view the section to show. Without it, the page shows the list of sections on phones. */
+export const accountPage = (view?: AccountView): Page => ({
+  application: 'account',
+  name: 'account',
+  returnTo: view === undefined ? '' : `/${view}`,
+  add: (shared) => {
+    const offers = {
+      ...shared.offers,
+      // For users who are not administrators.
+      selfService: shared.project.self_service,
+      selfDeletion: shared.project.self_deletion,
+    };
+    const hasConnections = shared.providers.some(({ session }) => session);
+    return {
+      view: {
+        offers,
+        view: view ?? 'home',
+        views: accountViews.map((name) => ({
+          name,
+          href: shared.urlOf(`/${name}`),
+          is_hidden: name === 'connections' && !hasConnections,
+        })),
+      },
+      data: { offers, views: accountViews },
+    };
+  },
+});
