@@ -73,7 +73,9 @@ const exampleId = 'A4eRkYp0pQ2nL7ZbO1vC9w';
 const exampleClientData = 'eyJ0eXBlIjoid2ViYXV0aG4uZ2V0IiwiY2hhbGxlbmdlIjoiQWJDIn0';
 
 export const exampleAssertion = {
-  ...{ id: exampleId, rawId: exampleId, type: 'public-key' },
+  id: exampleId,
+  rawId: exampleId,
+  type: 'public-key',
   response: {
     clientDataJSON: exampleClientData,
     authenticatorData: 'SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MdAAAAAA',
@@ -84,7 +86,9 @@ export const exampleAssertion = {
 };
 
 const exampleRegistration = {
-  ...{ id: exampleId, rawId: exampleId, type: 'public-key' },
+  id: exampleId,
+  rawId: exampleId,
+  type: 'public-key',
   response: {
     clientDataJSON: 'eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0',
     attestationObject: 'o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YVjE',

@@ -1,7 +1,7 @@
 // Writes docs/api-access.md from what the routes declare: `npm run docs`.
 import { writeFileSync } from 'node:fs';
 import { buildApp } from '../app.js';
-import type { Operation } from '../plugins/http/route-rules.js';
+import type { ApiOperation } from '../plugins/http/route-rules.js';
 import { loadConfig } from '../plugins/platform/config.js';
 
 const callers = {
@@ -14,7 +14,7 @@ const callers = {
 const code = (text: string) => `\`${text}\``;
 
 /** Who can call an operation, and with which right. */
-function accessOf({ access = 'open', needs }: Operation['config']): [caller: string, right: string] {
+function accessOf({ access = 'open', needs }: ApiOperation['config']): [caller: string, right: string] {
   if (needs === undefined) return [callers[access], ''];
   if (needs === 'administrator') return ['administrators', ''];
   if (needs === 'nothing') return ['anyone', ''];
@@ -26,7 +26,7 @@ function accessOf({ access = 'open', needs }: Operation['config']): [caller: str
   ];
 }
 
-function rowOf([name, { method, url, config }]: [string, Operation]): string {
+function rowOf([name, { method, url, config }]: [string, ApiOperation]): string {
   const [caller, right] = accessOf(config);
   const { requiresFresh, credentials = [], beforeTfa, rateClass, recordedAs } = config;
   const session = requiresFresh ? 'fresh session' : credentials.join(' or ');
@@ -61,7 +61,7 @@ This page lists the access rules of every operation. \`npm run docs\` generates 
 - **Rate limit**: the operation has its own limit ([Limits](limits.md)), in addition to the one on all requests.
 - **Audit log**: the action and the collection under which the audit log records successful and denied calls.
 
-| Operation | Request | Callers | Permission | Session | Before 2FA | Rate limit | Audit log |
+| ApiOperation | Request | Callers | Permission | Session | Before 2FA | Rate limit | Audit log |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 ${[...app.operations].map(rowOf).join('\n')}
 `,

@@ -43,10 +43,10 @@ export function createConnection(servers: PostgresServers, types: TypeHandlers):
     get heard() {
       return isOpen ? (session?.heard ?? opened) : opened;
     },
-    use: async (work) => {
+    run: async (work) => {
       const found = isOpen && session ? session : await open();
       isOpen = true;
-      return found.use(work);
+      return found.run(work);
     },
     cancel: async (key) => session?.cancel(key),
     destroy: (error) => {
@@ -65,7 +65,7 @@ export function createConnection(servers: PostgresServers, types: TypeHandlers):
 async function refusalOf(session: PostgresSession, timeout: number): Promise<Error | undefined> {
   const giveUp = setTimeout(() => session.destroy(tooSlow()), timeout);
   try {
-    await session.use(requireWrites);
+    await session.run(requireWrites);
     return undefined;
   } catch (error) {
     session.destroy(error as Error);

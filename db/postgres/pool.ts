@@ -63,10 +63,10 @@ interface Waiting {
 }
 
 /** Work that runs on a connection. */
-type Work<T> = (sql: postgres.Sql, use: Use) => Promise<T>;
+type Work<T> = (sql: postgres.Sql, usage: Usage) => Promise<T>;
 
 /** A connection in use. Times are on the clock of `performance.now()`. */
-interface Use {
+interface Usage {
   begun: number;
   isMaintenance: boolean;
   /** Statements that have been sent and have a time limit. */
@@ -102,7 +102,7 @@ export function createPostgresPool(
   const servers = createServers(url, connectTimeout, schema);
   // No integer that the service reads exceeds the range in which numbers are exact. The text of a `float8` would depend on a setting.
   const types = { parsers: { 20: Number }, serializers: {} };
-  const busy = new Map<PostgresConnection, Use>();
+  const busy = new Map<PostgresConnection, Usage>();
   /** The most recently used connection is reused first, so that surplus connections become idle and are closed. */
   const idle: { connection: PostgresConnection; since: number }[] = [];
   let silenceTimeoutMs = Number.POSITIVE_INFINITY;
@@ -116,13 +116,13 @@ export function createPostgresPool(
     // By now the client has been told to try again. Running the work anyway might do it twice.
     if (begun - since > 0.9 * timeoutFor(isMaintenance)) throw tooSlow();
     const connection = takeIdle() ?? open();
-    const use: Use = { begun, isMaintenance, statements: new Set() };
-    busy.set(connection, use);
+    const usage: Usage = { begun, isMaintenance, statements: new Set() };
+    busy.set(connection, usage);
     try {
-      return await connection.use((sql) =>
+      return await connection.run((sql) =>
         sql.options.prepare === supportsPrepared
-          ? work(sql, use)
-          : detectPrepareSupport(sql).then(() => work(sql, use)),
+          ? work(sql, usage)
+          : detectPrepareSupport(sql).then(() => work(sql, usage)),
       );
     } catch (error) {
       // The server is a standby. Right after a failover, host names and proxies may still lead to one.
@@ -132,7 +132,7 @@ export function createPostgresPool(
       busy.delete(connection);
       const now = performance.now();
       // A cancel request that arrives late would stop the next statement on the connection.
-      if (use.canceling) void use.canceling.then(() => connection.end());
+      if (usage.canceling) void usage.canceling.then(() => connection.end());
       else if ((now - connection.opened > lifetime || isCluttered(connection)) && !isClosing) void connection.end();
       else if (!connection.isLost) idle.push({ connection, since: now });
     }
@@ -226,7 +226,7 @@ export function createPostgresPool(
   /** Waits for a statement, which {@link cancelSlow} cancels when it takes too long. */
   const withTimeLimit = async <T>(
     query: PromiseLike<T> & { state?: CancelKey },
-    { isMaintenance, statements }: Use,
+    { isMaintenance, statements }: Usage,
   ) => {
     if (isMaintenance) return query;
     const statement = { query, deadline: performance.now() + statementTimeoutMs };
@@ -239,13 +239,13 @@ export function createPostgresPool(
   };
   const cancelSlow = () => {
     const now = performance.now();
-    for (const [connection, use] of busy) {
-      for (const statement of use.statements) {
+    for (const [connection, usage] of busy) {
+      for (const statement of usage.statements) {
         const { query, deadline } = statement;
         if (now < deadline || !query.state) continue;
         // A pooler ignores the request while the statement is still waiting in it for a server, so the request is repeated.
         statement.deadline = now + 1_000;
-        use.canceling = connection.cancel(query.state).catch((error) => connection.destroy(error as Error));
+        usage.canceling = connection.cancel(query.state).catch((error) => connection.destroy(error as Error));
       }
     }
   };
@@ -261,10 +261,10 @@ export function createPostgresPool(
     };
   };
   const measured = <T>([text]: Statement, run: () => Promise<T>) => (onEnd ? timed(onEnd, text, run) : run());
-  const rowsOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, use: Use) =>
-    measured(statement, () => withTimeLimit(send(on, statement), use));
-  const valuesOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, use: Use) =>
-    measured(statement, () => withTimeLimit(send(on, statement).values(), use));
+  const rowsOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, usage: Usage) =>
+    measured(statement, () => withTimeLimit(send(on, statement), usage));
+  const valuesOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, usage: Usage) =>
+    measured(statement, () => withTimeLimit(send(on, statement).values(), usage));
 
   /** The only option that Drizzle sets is `prepare`, which is decided here. */
   const client = {
@@ -273,12 +273,12 @@ export function createPostgresPool(
       const statement: Statement = [text, parameters];
       return lazily(
         statement,
-        () => onConnection((sql, use) => runAlone(sql, statement, (on) => rowsOf(on, statement, use)), sending),
-        () => onConnection((sql, use) => runAlone(sql, statement, (on) => valuesOf(on, statement, use)), sending),
+        () => onConnection((sql, usage) => runAlone(sql, statement, (on) => rowsOf(on, statement, usage)), sending),
+        () => onConnection((sql, usage) => runAlone(sql, statement, (on) => valuesOf(on, statement, usage)), sending),
       );
     },
     begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>, sending?: SendOptions) =>
-      onConnection(async (sql, use) => {
+      onConnection(async (sql, usage) => {
         let worked = 0;
         // The default of the database or the role may be another level.
         const result = await sql.begin(readCommitted, async (tx) => {
@@ -286,8 +286,8 @@ export function createPostgresPool(
           const unsafe = (...statement: Statement) =>
             lazily(
               statement,
-              () => rowsOf(own, statement, use),
-              () => valuesOf(own, statement, use),
+              () => rowsOf(own, statement, usage),
+              () => valuesOf(own, statement, usage),
             );
           const done = await work(Object.assign(tx, { unsafe }));
           worked = performance.now();

@@ -34,7 +34,7 @@ export interface PostgresSession {
    * Runs `work` on this session, one task at a time.
    * @throws what `work` throws, or the reason why the session was lost in the meantime
    */
-  use<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T>;
+  run<T>(work: (sql: postgres.Sql) => Promise<T>): Promise<T>;
   /** Asks the server to cancel the statement that this session is running. */
   cancel(key: CancelKey): Promise<void>;
   /** Ends the session immediately; running work fails with `error`. */
@@ -146,7 +146,7 @@ export function createSession(
     get heard() {
       return driverSocket?.heard ?? created;
     },
-    use: (work) =>
+    run: (work) =>
       new Promise((resolve, reject) => {
         failUser = reject;
         // The driver's own message names neither the server nor the fault.

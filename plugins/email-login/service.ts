@@ -114,8 +114,8 @@ export function createEmailLogin(
         hasOwnNotice: code?.kind === 'recovery',
       });
       if (!issued) throw invalidCredentials(id, 'user_changed');
-      if (!(await proofs.use(tx, id, request))) throw invalidCredentials(id, 'wrong_code');
-      if (code) await secondFactor.use(tx, id, code, { userId: id, client });
+      if (!(await proofs.consume(tx, id, request))) throw invalidCredentials(id, 'wrong_code');
+      if (code) await secondFactor.consume(tx, id, code, { userId: id, client });
       await markEmailVerified(tx, id, clock());
       return issued;
     });

@@ -5,18 +5,18 @@ import { definePlugin } from '../platform/plugin.js';
 import { acceptedByDefault, type CredentialKind, credentialNames, refusedAmong } from './credential.js';
 
 /** An operation of the API, with what its route declares. */
-export interface Operation {
+export interface ApiOperation {
   method: string;
   url: string;
   /** The topic of the operation. */
-  tag: string | undefined;
+  tag?: string | undefined;
   config: FastifyContextConfig;
 }
 
 declare module '../platform/plugin.js' {
   interface Services {
     /** All operations of the API, by operation ID. */
-    operations: ReadonlyMap<string, Operation>;
+    operations: ReadonlyMap<string, ApiOperation>;
   }
 }
 
@@ -38,7 +38,7 @@ const kinds = Object.keys(credentialNames) as CredentialKind[];
  * log, or why it has none.
  */
 export const routeRulesPlugin = definePlugin('http/route-rules', (_services, app) => {
-  const operations = new Map<string, Operation>();
+  const operations = new Map<string, ApiOperation>();
 
   app.addHook('onRoute', function (route) {
     if (!this.protocol.isApi) return;

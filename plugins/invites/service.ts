@@ -12,7 +12,7 @@ import { requireRightsOverPrincipals, requireRightsOverUsers } from '../access/a
 import type { Caller, Client } from '../http/caller.js';
 import { invalidPayload } from '../items/payload.js';
 import { originOf } from '../mail/jobs.js';
-import { isApplicable, scopeOf, stateOf } from '../mail/recipients.js';
+import { isApplicable, linkStateOf, scopeOf } from '../mail/recipients.js';
 import type { Services } from '../platform/plugin.js';
 import { requireAllowedUrl } from '../platform/urls.js';
 import type { LinkClaims } from '../tokens/link-tokens.js';
@@ -146,7 +146,7 @@ export function createInvites({
   };
 
   const requireOpen = (claims: LinkClaims, user: Recipient | undefined): Recipient => {
-    if (!user || !isApplicable.invite(user) || !linkTokens.matchesState(claims, stateOf(user))) {
+    if (!user || !isApplicable.invite(user) || !linkTokens.matchesState(claims, linkStateOf(user))) {
       throw new ApiError('INVALID_INVITE').concerning(claims.id).because(user ? 'void_link' : 'unknown_user');
     }
     return user;

@@ -18,7 +18,7 @@ export interface AppliedGrant {
   keys: ReadonlySet<Key>;
 }
 
-export const names = ({ fields }: WriteGrant, field: string) => fields === '*' || fields.has(field);
+export const includesField = ({ fields }: WriteGrant, field: string) => fields === '*' || fields.has(field);
 
 /**
  * Requires that each field of each item is named by a grant whose rule the item matches. A grant that applies to some items adds
@@ -70,7 +70,9 @@ async function validationFailure(
     const one = { keys: [key], fields };
     if (isCovered(one, valid)) continue;
     const field = fields.find((name) => !isCovered({ keys: [key], fields: [name] }, valid));
-    const failedGrant = applied.find((each) => each.keys.has(key) && (field === undefined || names(each.grant, field)));
+    const failedGrant = applied.find(
+      (each) => each.keys.has(key) && (field === undefined || includesField(each.grant, field)),
+    );
     const validation = failedGrant?.grant.validation;
     if (validation) return new ApiError('FAILED_VALIDATION', await findUnmet(tx, collection, key, validation));
   }
@@ -98,6 +100,6 @@ async function applyTo(
 /** Whether each field of the items is named by a grant that applies to them. If there are no fields, any grant is enough. */
 function isCovered({ keys, fields }: WrittenFields, applied: readonly AppliedGrant[]): boolean {
   const covers = (key: Key, field?: string) =>
-    applied.some((one) => one.keys.has(key) && (field === undefined || names(one.grant, field)));
+    applied.some((one) => one.keys.has(key) && (field === undefined || includesField(one.grant, field)));
   return keys.every((key) => (fields.length === 0 ? covers(key) : fields.every((field) => covers(key, field))));
 }

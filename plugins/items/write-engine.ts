@@ -18,7 +18,7 @@ import { type WriteGrant, writeGrantsOf } from '../access/write-grants.js';
 import type { EventDetails } from '../activity/service.js';
 import type { Caller } from '../http/caller.js';
 import type { Services } from '../platform/plugin.js';
-import { names, requireGrants, requireValid } from './grant-checks.js';
+import { includesField, requireGrants, requireValid } from './grant-checks.js';
 import { invalidPayload, type Payload, readPayload, requireFields, type SpecialFields } from './payload.js';
 import { checkForeignKeys, checkNewKeys, withConstraintErrors } from './reference-checks.js';
 import { insert, lockAll, rowsOf, writeLinks } from './stored-items.js';
@@ -174,7 +174,7 @@ export function createWrites(
     requireFields(collections[name], merged, rules[name].special);
     const fields = Object.keys(given);
     // The API reference lists all fields, so naming one in the reason reveals nothing.
-    const withheld = fields.find((field) => !grants.some((grant) => names(grant, field)));
+    const withheld = fields.find((field) => !grants.some((grant) => includesField(grant, field)));
     if (withheld !== undefined) throw forbidden(`You are not allowed to write ${withheld} of ${name}`);
     const reserved = Object.keys(merged).find((field) => rules[name].adminOnly.has(field));
     if (!caller.admin && reserved !== undefined)

@@ -25,9 +25,9 @@ import {
   cancelStateOf,
   changeStateOf,
   isApplicable,
+  linkStateOf,
   notMeStateOf,
   scopeOf,
-  stateOf,
   stateOfRegistration,
 } from './recipients.js';
 import type { MailTemplates, RenderedMail } from './templates.js';
@@ -161,14 +161,14 @@ export function createDelivery(
     const recipient = await findRecipientByEmail(db, typed);
     // A user who has registered but not verified the address yet needs the verification link instead.
     if (!recipient || !isApplicable.reset(recipient)) return writeRegistration(recipient);
-    return writeLink('reset', recipient, url, stateOf(recipient));
+    return writeLink('reset', recipient, url, linkStateOf(recipient));
   };
 
   const writeInvitation = async (recipient: Recipient | undefined, url: string, invitedBy: string | null = null) => {
     if (!recipient || !isApplicable.invite(recipient)) return undefined;
     const user = invitedBy === null ? undefined : await findRecipient(db, invitedBy);
     const inviter = user && { email: user.email, first_name: user.firstName, last_name: user.lastName };
-    return writeLink('invite', recipient, url, stateOf(recipient), { ...(inviter && { inviter }) });
+    return writeLink('invite', recipient, url, linkStateOf(recipient), { ...(inviter && { inviter }) });
   };
 
   const writeEmailChange = async (job: EmailChangeJob) => {
@@ -209,9 +209,16 @@ export function createDelivery(
     if (!user?.email || !isApplicable[kind](user) || left <= 0) return undefined;
     const { code, codeHash, token, tokenHash } = emailCodes.create(purpose, user.id);
     const row = {
-      ...{ user: user.id, purpose, codeHash, tokenHash: base === null ? null : tokenHash },
-      ...{ bindingHash: binding, attemptsLeft: maxWrongCodes, usedLinks: user.usedLinks, redirect },
-      ...{ requestedAt: requested, expiresAt },
+      user: user.id,
+      purpose,
+      codeHash,
+      tokenHash: base === null ? null : tokenHash,
+      bindingHash: binding,
+      attemptsLeft: maxWrongCodes,
+      usedLinks: user.usedLinks,
+      redirect,
+      requestedAt: requested,
+      expiresAt,
     };
     // The email is sent seconds after the request, so rounding down would give one minute too few.
     const validFor = Math.max(Math.round(left / minute), 1) * minute;

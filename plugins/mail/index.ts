@@ -5,7 +5,7 @@ import { ApiError } from '../../schemas/errors.js';
 import type { Caller } from '../http/caller.js';
 import type { JobWork } from '../platform/jobs/worker.js';
 import { definePlugin } from '../platform/plugin.js';
-import type { Operation } from '../platform/traced-operations.js';
+import type { TracedOperation } from '../platform/traced-operations.js';
 import { createDelivery } from './delivery.js';
 import { createFamiliarOrigins, type IsFamiliar } from './familiar-origins.js';
 import type { MailJob } from './jobs.js';
@@ -124,7 +124,7 @@ export const mailPlugin = definePlugin<MailOptions>('mail', async (services, app
   return { mail, isFamiliarOrigin };
 });
 
-const deliveryOf = ({ id, data: { kind } }: Job<MailJob>): Operation => ({
+const deliveryOf = ({ id, data: { kind } }: Job<MailJob>): TracedOperation => ({
   name: 'deliver mail',
   kind: 'internal',
   attributes: { 'gatehouse.mail.id': id, 'gatehouse.mail.kind': kind },

@@ -14,7 +14,7 @@ export const scopeOf = {
  * The state of a user that a link is bound to. A database trigger increments `usedLinks` with every change of status, address,
  * password or provider, so earlier links never become valid again. The creation time distinguishes users who have had the same id.
  */
-export const stateOf = ({ email, password, usedLinks, createdAt }: LinkState): LinkSubject['state'] => [
+export const linkStateOf = ({ email, password, usedLinks, createdAt }: LinkState): LinkSubject['state'] => [
   email,
   password,
   String(usedLinks),
@@ -23,7 +23,7 @@ export const stateOf = ({ email, password, usedLinks, createdAt }: LinkState): L
 
 /** The link of a registration is also bound to that registration. */
 export const stateOfRegistration = (user: Recipient, registration: string): LinkSubject['state'] => [
-  ...stateOf(user),
+  ...linkStateOf(user),
   registration,
 ];
 

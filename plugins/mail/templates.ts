@@ -65,8 +65,11 @@ export function createMailTemplates({ locales, folder }: MailTemplatesOptions): 
       });
     const { removed, remaining } = input.notice?.reset ?? {};
     const known = {
-      ...{ ...variables, texts, changes: titles },
-      ...{ removed: itemsIn(removed), remaining: itemsIn(remaining) },
+      ...variables,
+      texts,
+      changes: titles,
+      removed: itemsIn(removed),
+      remaining: itemsIn(remaining),
     };
     const subject = oneLine(renderPart(ofLanguage, kind, 'subject', known));
     const all = { ...known, subject };

@@ -6,7 +6,7 @@ import { keepMail } from '../../db/queries/mail/mailbox.js';
 import type { Config } from '../../schemas/config.js';
 import { senderOf } from '../../schemas/config-values.js';
 import type { Clock } from '../platform/clock.js';
-import type { Observe, Operation } from '../platform/traced-operations.js';
+import type { Observe, TracedOperation } from '../platform/traced-operations.js';
 import { within } from '../platform/within.js';
 
 /** An email that is ready to be sent. */
@@ -55,7 +55,7 @@ export function createMailTransport(
   const refusals = createRefusalRecord();
   const mailer = kind === 'smtp' ? createSmtp(config, refusals.logger) : createSendmail(config);
   const from = senderOf(config.EMAIL_FROM) ?? config.EMAIL_FROM;
-  const handover: Operation =
+  const handover: TracedOperation =
     kind === 'smtp'
       ? { name: 'SMTP', kind: 'client', attributes: { 'server.address': host, 'server.port': port } }
       : { name: 'sendmail', kind: 'client', attributes: {} };

@@ -2,9 +2,9 @@ import { nameErrors } from './error-bodies.js';
 import { describeParameter } from './parameters.js';
 import {
   type Document,
+  type DocumentedOperation,
   type Header,
   nameOf,
-  type Operation,
   objectsIn,
   type PathItem,
   type Response,
@@ -55,7 +55,7 @@ export function completeDocument<T extends object>(document: T): T {
   return JSON.parse(JSON.stringify(copy)) as T;
 }
 
-function addHeaders({ responses, security = [] }: Operation): void {
+function addHeaders({ responses, security = [] }: DocumentedOperation): void {
   // A failed provider login always clears its cookies.
   const isFlow = responses['302']?.headers?.['set-cookie'] !== undefined;
   // Operations without credentials accept requests with an invalid cookie, and clear it.
@@ -115,7 +115,7 @@ function moveSearchToExtension(url: string, path: PathItem, document: Document):
 }
 
 /** Whether a body is required. A missing body is treated as `{}`, which is valid if no field is required. */
-function needsBody({ content }: NonNullable<Operation['requestBody']>, document: Document): boolean {
+function needsBody({ content }: NonNullable<DocumentedOperation['requestBody']>, document: Document): boolean {
   const isRefused = (schema: Schema): boolean => {
     const { type, anyOf, required } = resolve(schema, document);
     return type === 'array' || (anyOf?.every(isRefused) ?? (required ?? []).length > 0);

@@ -1,4 +1,4 @@
-import { type Document, nameOf, type Operation, referenceTo, resolve, type Schema } from './types.js';
+import { type Document, type DocumentedOperation, nameOf, referenceTo, resolve, type Schema } from './types.js';
 
 /** With more codes, the name would be longer than the schema that it replaces. */
 const maxCodes = 3;
@@ -7,7 +7,7 @@ const maxCodes = 3;
  * Names the schemas of error bodies after their codes: `InvalidCredentialsOrTokenExpiredErrors`. Operations with the same errors
  * share a schema, and a name changes only if its content changes.
  */
-export function nameErrors({ responses }: Operation, document: Document): void {
+export function nameErrors({ responses }: DocumentedOperation, document: Document): void {
   for (const [status, { content = {} }] of Object.entries(responses)) {
     if (Number(status) < 400) continue;
     for (const media of Object.values(content)) {

@@ -4,9 +4,9 @@ export interface Document {
   components: { schemas: Record<string, Schema>; headers?: Record<string, Header> };
 }
 
-export type PathItem = Record<string, Operation>;
+export type PathItem = Record<string, DocumentedOperation>;
 
-export interface Operation {
+export interface DocumentedOperation {
   operationId: string;
   description?: string;
   parameters?: Parameter[];

@@ -115,7 +115,11 @@ export function createPasskeys({ db, clock, webauthn, stepUp, signInMethods, act
       // It could not satisfy `enforce_tfa`, but as the user's only second factor, it could not be replaced either.
       if (caller.requiresTfa && !caller.satisfiesTfa && !isUserVerified) throw notUserVerified();
       const passkey = {
-        ...{ id: randomUUID(), user, ...key, createdAt: clock(), lastUsedAt: null },
+        id: randomUUID(),
+        user,
+        ...key,
+        createdAt: clock(),
+        lastUsedAt: null,
         name: name?.trim() ?? (deviceOf(client.userAgent) ?? 'Passkey').slice(0, maxPasskeyNameLength),
       };
       return transact(db, async (tx) => {

@@ -18,7 +18,7 @@ import { reasonOfStatus } from '../../schemas/activity.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { ResetReport } from '../activity/service.js';
 import type { Client } from '../http/caller.js';
-import { isApplicable, notMeStateOf, scopeOf, stateOf } from '../mail/recipients.js';
+import { isApplicable, linkStateOf, notMeStateOf, scopeOf } from '../mail/recipients.js';
 import type { EnqueueRequestedMail } from '../mail/requested-mails.js';
 import type { Services } from '../platform/plugin.js';
 import { requireAllowedUrl } from '../platform/urls.js';
@@ -59,7 +59,7 @@ export function createPasswordReset(
   const defaultUrl = `${config.PUBLIC_URL}/account/reset-password`;
 
   const requireUsable = (claims: LinkClaims, user: Recipient | undefined): Recipient => {
-    if (!user || !isApplicable.reset(user) || !linkTokens.matchesState(claims, stateOf(user))) {
+    if (!user || !isApplicable.reset(user) || !linkTokens.matchesState(claims, linkStateOf(user))) {
       const isInactive = user !== undefined && user.status !== 'active';
       const reason = !user ? 'unknown_user' : isInactive ? reasonOfStatus(user.status) : 'void_link';
       throw new ApiError('FORBIDDEN').concerning(claims.id).because(reason);

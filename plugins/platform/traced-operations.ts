@@ -1,5 +1,5 @@
 /** An operation that takes time, such as a database statement. Its name and attributes must not contain secrets. */
-export interface Operation {
+export interface TracedOperation {
   name: string;
   /** `client` for a request to another system. */
   kind: 'client' | 'internal';
@@ -14,13 +14,13 @@ export type Attributes = Readonly<Record<string, string | number | readonly stri
 export type Note = (attributes: Attributes) => void;
 
 /** Runs work, and records its duration and whether it failed. */
-export type Observe = <T>(operation: Operation, work: (note: Note) => Promise<T>) => Promise<T>;
+export type Observe = <T>(operation: TracedOperation, work: (note: Note) => Promise<T>) => Promise<T>;
 
 /** For use without tracing. */
 export const unobserved: Observe = (_operation, work) => work(() => {});
 
 /** An SQL statement. Its text does not contain the values of parameters. */
-export function statementOf(text: string): Operation {
+export function statementOf(text: string): TracedOperation {
   const operation = /^\s*([a-z]+)/i.exec(text)?.[1]?.toUpperCase() ?? 'SCRIPT';
   return {
     name: operation,
@@ -40,14 +40,14 @@ export const shorten = (text: string): string =>
   text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text;
 
 /** A Redis command, without its arguments. */
-export const redisCommandOf = (command: string): Operation => ({
+export const redisCommandOf = (command: string): TracedOperation => ({
   name: command,
   kind: 'client',
   attributes: { 'db.system.name': 'redis', 'db.operation.name': command },
 });
 
 /** A request to another server. The recorded URL has no query, because a query may contain secrets. */
-export function requestOf(method: string, to: string): Operation {
+export function requestOf(method: string, to: string): TracedOperation {
   const { protocol, hostname, port, origin, pathname } = new URL(to);
   return {
     name: method,

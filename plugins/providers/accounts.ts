@@ -323,7 +323,7 @@ export function createAccounts(
           }
           await update(tx, pending.profile, holder, client, warn);
           const issued = await begin(tx, holder, mode, client, { hasOwnNotice: code?.kind === 'recovery' });
-          if (code) await secondFactor.use(tx, holder.id, code, { userId: holder.id, client });
+          if (code) await secondFactor.consume(tx, holder.id, code, { userId: holder.id, client });
           return issued;
         });
       } catch (error) {

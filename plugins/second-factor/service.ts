@@ -55,7 +55,7 @@ export interface SecondFactor {
    * @throws {ApiError} INVALID_OTP if the code was used or the secret was changed since the check; the caller must roll back the
    *   transaction
    */
-  use(
+  consume(
     tx: Executor,
     userId: string,
     code: AcceptedCode,
@@ -124,7 +124,7 @@ export function createSecondFactor({ db, clock, activity }: Services, box: Secre
       return accepted;
     },
 
-    use: async (tx, userId, code, origin, purpose = []) => {
+    consume: async (tx, userId, code, origin, purpose = []) => {
       const isUsed =
         code.kind === 'totp'
           ? // Encrypts the secret again with the current SECRET, so that a previous one can be removed eventually.

@@ -1,4 +1,4 @@
-import { findRefreshableSession } from '../../db/queries/access/principals.js';
+import { findRefreshableSession } from '../../db/queries/sessions/refresh.js';
 import { deleteExpiredSessions } from '../../db/queries/sessions/sessions.js';
 import { definePlugin } from '../platform/plugin.js';
 import { hour } from '../platform/scheduler.js';

@@ -124,7 +124,13 @@ export function createIssuing({ config, accessTokens, refreshTokens, clock, acti
       const position = { ...first, expiresAt, createdAt: now };
       const { ip, userAgent, network } = client;
       const session = {
-        ...{ id: position.id, user: user.id, expiresAt, ip, userAgent, network, limit: sessionsPerUser },
+        id: position.id,
+        user: user.id,
+        expiresAt,
+        ip,
+        userAgent,
+        network,
+        limit: sessionsPerUser,
         device: deviceKeyOf(userAgent),
         tokenHash: refreshToken && hashToken(refreshToken),
         isVerifiedByPasskey,

@@ -49,7 +49,7 @@ export function createLogin(
       const complete = async (executor: Executor) => {
         const changes = { newPassword, counted: attempt.counted, hasOwnNotice: code?.kind === 'recovery' };
         const issued = await begin(executor, user, mode, client, changes);
-        if (issued && code) await secondFactor.use(executor, user.id, code, { userId: user.id, client });
+        if (issued && code) await secondFactor.consume(executor, user.id, code, { userId: user.id, client });
         return issued;
       };
       // Without a code, this is a single statement, which needs no transaction.

@@ -41,8 +41,9 @@ export function createPasskeyLogin(
       const changes = { isVerifiedByPasskey, hasOwnNotice: code?.kind === 'recovery' };
       const issued = await begin(tx, { id, tfaSecret }, mode, client, changes);
       if (!issued) throw invalidCredentials(id, 'user_changed');
-      if (!(await passkeyProofs.use(tx, proof, { userId: id, client }))) throw invalidCredentials(id, 'wrong_passkey');
-      if (code) await secondFactor.use(tx, id, code, { userId: id, client });
+      if (!(await passkeyProofs.consume(tx, proof, { userId: id, client })))
+        throw invalidCredentials(id, 'wrong_passkey');
+      if (code) await secondFactor.consume(tx, id, code, { userId: id, client });
       return issued;
     });
   };

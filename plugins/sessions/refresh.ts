@@ -1,4 +1,4 @@
-import { advanceSession, findRefreshableSession } from '../../db/queries/access/principals.js';
+import { advanceSession, findRefreshableSession } from '../../db/queries/sessions/refresh.js';
 import { deleteSession } from '../../db/queries/sessions/sessions.js';
 import { ApiError, unavailable } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
@@ -10,7 +10,7 @@ import { within } from '../platform/within.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 import { type Arrivals, refreshLimits } from './arrivals.js';
 import { type IssuedSession, lifetimesOf, type SessionIssuer } from './issuing.js';
-import { tokenStatusOf } from './standing.js';
+import { tokenStatusOf } from './token-status.js';
 
 /** What a client presents to continue a session: its refresh token or, in `session` mode, the token in its cookie. */
 export interface SessionCredential {
@@ -92,15 +92,15 @@ export function createRefresh(
       await activity.record(tx, { userId, client }, [{ action, collection: 'sessions', item: id }]);
     });
 
-  /** The session of a token, and the standing of the token in it; undefined if there is no such session, or its mode differs. */
-  const findStanding = async ({ id, generation, tokenHash }: PresentedToken, arrived: number) => {
+  /** The session of a token, and the status of the token in it; undefined if there is no such session, or its mode differs. */
+  const findTokenStatus = async ({ id, generation, tokenHash }: PresentedToken, arrived: number) => {
     const found = await findRefreshableSession(db, id);
     if (!found || (found.token_hash === null) !== (tokenHash === null)) return undefined;
     const waited = performance.now() - arrivals.effectiveArrival(id, arrived);
     const { gracePeriod } = lifetimes;
     return {
       found,
-      standing: tokenStatusOf(generation, found.session, { waited, shift: clockOffset(clock), gracePeriod }),
+      status: tokenStatusOf(generation, found.session, { waited, shift: clockOffset(clock), gracePeriod }),
     };
   };
 
@@ -122,11 +122,11 @@ export function createRefresh(
       return issue(mode, outcome.principal, { ...outcome, id, generation }, refreshToken, client);
     }
 
-    const { found, standing } = (await findStanding(presented, arrived)) ?? {};
-    if (!found || standing === 'unknown' || standing === 'current') return 'refused';
+    const { found, status } = (await findTokenStatus(presented, arrived)) ?? {};
+    if (!found || status === 'unknown' || status === 'current') return 'refused';
     // The token was current when the statement began, so the request arrived before the replacement was committed.
-    const isReplaced = standing === 'replaced' || (outcome.wasCurrent && generation === found.session.generation);
-    if (!isReplaced) return standing === 'reused' && !outcome.wasCurrent ? 'reused' : 'just-replaced';
+    const isReplaced = status === 'replaced' || (outcome.wasCurrent && generation === found.session.generation);
+    if (!isReplaced) return status === 'reused' && !outcome.wasCurrent ? 'reused' : 'just-replaced';
     const { session, created_at: createdAt, token_hash: hash } = found;
     if (found.status !== 'active' || session.expires_at <= clock().getTime()) return 'just-replaced';
     const successor = hash === null ? null : refreshTokens.reissue({ sessionId: id, generation }, hash);
@@ -164,9 +164,9 @@ export function createRefresh(
     logout: async (credential, client) => {
       const { presented } = await readAll(credential);
       for (const token of presented) {
-        const { found, standing } = (await findStanding(token, credential.arrived)) ?? {};
-        const isCurrent = standing === 'current' && found?.token_hash === token.tokenHash;
-        if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client);
+        const { found, status } = (await findTokenStatus(token, credential.arrived)) ?? {};
+        const isCurrent = status === 'current' && found?.token_hash === token.tokenHash;
+        if (isCurrent || status === 'replaced') await end(token.id, 'logout', client);
       }
     },
   };

@@ -29,7 +29,7 @@ export interface EmailProofs {
    * Uses up a request. Lock the user's row first.
    * @returns false if the request was used or has become void since the check; the caller must roll back the transaction
    */
-  use(tx: Executor, user: string, request: string): Promise<boolean>;
+  consume(tx: Executor, user: string, request: string): Promise<boolean>;
 }
 
 export function createEmailProofs({ db, clock, emailCodes }: Services): EmailProofs {
@@ -40,6 +40,6 @@ export function createEmailProofs({ db, clock, emailCodes }: Services): EmailPro
       return checkEmailCode(db, { user, purpose, bindingHashes, codeHashes }, clock());
     },
     find: (token) => findEmailCodeByToken(db, emailCodes.tokenHashes(token), clock()),
-    use: (tx, user, request) => useEmailCode(tx, user, request, clock()),
+    consume: (tx, user, request) => useEmailCode(tx, user, request, clock()),
   };
 }

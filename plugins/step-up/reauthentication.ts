@@ -91,11 +91,11 @@ export function createReauthenticate(
       const hasSecondFactor = code !== null || isVerifiedByPasskey;
       if (!hasSecondFactor && (await stepUp.needsSecondFactor(caller, tx)))
         throw invalidCredentials(user.id, 'one_factor');
-      const isUsed = request === undefined || (await emailProofs.use(tx, user.id, request));
+      const isUsed = request === undefined || (await emailProofs.consume(tx, user.id, request));
       if (!isUsed) throw invalidCredentials(user.id, 'wrong_code');
-      const isSigned = passkey === undefined || (await passkeyProofs.use(tx, passkey, caller));
+      const isSigned = passkey === undefined || (await passkeyProofs.consume(tx, passkey, caller));
       if (!isSigned) throw invalidCredentials(user.id, 'wrong_passkey');
-      if (code) await secondFactor.use(tx, user.id, code, caller);
+      if (code) await secondFactor.consume(tx, user.id, code, caller);
       const isMarked = await stepUp.markFresh(caller, tx, { isVerifiedByPasskey });
       if (!isMarked) throw new ApiError('INVALID_CREDENTIALS').concerning(user.id);
       await activity.record(tx, caller, [event]);

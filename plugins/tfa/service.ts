@@ -105,7 +105,7 @@ export function createTwoFactor({
       const accepted = await secondFactor.check(user, otp, 'any', caller.client);
       if (!accepted) throw wrongOtp().concerning(user.id).because('wrong_code');
       await db.transaction(async (tx) => {
-        await secondFactor.use(tx, user.id, accepted, caller, [eventOf('tfa_disable', user.id)]).catch((error) => {
+        await secondFactor.consume(tx, user.id, accepted, caller, [eventOf('tfa_disable', user.id)]).catch((error) => {
           throw error instanceof ApiError ? wrongOtp().concerning(user.id).because('wrong_code') : error;
         });
         await stepUp.requireStillProved(tx, caller);
@@ -131,7 +131,7 @@ export function createTwoFactor({
         // The proof was checked against an earlier state of the user, which must still be current.
         const isSamePassword = givenPassword === undefined || current?.password === user.password;
         if (current?.tfaSecret !== user.tfaSecret || !isSamePassword) throw new ApiError('INVALID_CREDENTIALS');
-        if (accepted) await secondFactor.use(tx, user.id, accepted, caller);
+        if (accepted) await secondFactor.consume(tx, user.id, accepted, caller);
         await stepUp.requireStillProved(tx, caller);
         await replaceRecoveryCodes(tx, user.id, codes.map(hashOf), clock());
         await record(tx, caller, 'recovery_codes', user.id);

@@ -29,7 +29,7 @@ export interface PasskeyProofs {
    * @returns false if the challenge or the counter was used, or the passkey removed, since the check; the caller must roll back the
    *   transaction
    */
-  use(tx: Executor, proof: PasskeyProof, origin: Origin): Promise<boolean>;
+  consume(tx: Executor, proof: PasskeyProof, origin: Origin): Promise<boolean>;
 }
 
 const eventOf = (item: string) =>
@@ -52,7 +52,11 @@ export function createPasskeyProofs(
       return { holder: found.holder, proof };
     },
 
-    use: async (tx, { passkey, challenge, counter, isBackupEligible, isBackedUp, hasBecomeSynchronized }, origin) => {
+    consume: async (
+      tx,
+      { passkey, challenge, counter, isBackupEligible, isBackedUp, hasBecomeSynchronized },
+      origin,
+    ) => {
       if (!(await spendState(tx, challenge.id, challenge.expiresAt))) return false;
       const isUsed = await usePasskey(tx, { id: passkey, counter, isBackupEligible, isBackedUp }, clock());
       if (isUsed && hasBecomeSynchronized) await activity.record(tx, origin, [eventOf(passkey)]);

@@ -123,7 +123,10 @@ export function createWebAuthn(deps: { challenges: Challenges; rpId: string; ori
         if (attestationObject === undefined) return undefined;
         const { verified, registrationInfo: info } = await verifyRegistrationResponse({
           response: {
-            ...{ id, rawId, type: type as 'public-key', clientExtensionResults: {} },
+            id,
+            rawId,
+            type: type as 'public-key',
+            clientExtensionResults: {},
             response: { clientDataJSON, attestationObject },
           },
           expectedChallenge: found.text,
@@ -160,7 +163,10 @@ export function createWebAuthn(deps: { challenges: Challenges; rpId: string; ori
         const { publicKey, counter, isBackupEligible, user } = passkey ?? decoy;
         const { verified, authenticationInfo: info } = await verifyAuthenticationResponse({
           response: {
-            ...{ id, rawId, type: type as 'public-key', clientExtensionResults: {} },
+            id,
+            rawId,
+            type: type as 'public-key',
+            clientExtensionResults: {},
             response: { clientDataJSON, authenticatorData, signature },
           },
           expectedChallenge: found.text,

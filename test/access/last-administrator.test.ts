@@ -125,7 +125,12 @@ t.test(
     t.equal((await remove(service, `/users/${extra.id}`, undefined, headers)).statusCode, 204);
     const linked = await createUser(app, { role, password: null });
     await app.db.insert(identities).values({
-      ...{ user: linked.id, provider: 'alpha', identifier: '1', email: null, isPrimary: false, createdAt: app.clock() },
+      user: linked.id,
+      provider: 'alpha',
+      identifier: '1',
+      email: null,
+      isPrimary: false,
+      createdAt: app.clock(),
     });
     t.equal((await remove(service, `/users/${keyholder.id}`, undefined, headers)).statusCode, 204, 'a linked account');
   },

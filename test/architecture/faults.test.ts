@@ -18,7 +18,12 @@ function openProject(config: string) {
   const versions = new Map<string, number>();
   const { fileExists, readFile, readDirectory, directoryExists, getDirectories, getCurrentDirectory } = ts.sys;
   const service = ts.createLanguageService({
-    ...{ fileExists, readFile, readDirectory, directoryExists, getDirectories, getCurrentDirectory },
+    fileExists,
+    readFile,
+    readDirectory,
+    directoryExists,
+    getDirectories,
+    getCurrentDirectory,
     getCompilationSettings: () => options,
     getScriptFileNames: () => fileNames,
     getScriptVersion: (file) => String(versions.get(file) ?? 0),

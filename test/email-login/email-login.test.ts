@@ -260,7 +260,9 @@ t.test('the number of requests that are pending for a user is limited, and none 
   if (!row) throw new Error('The request is not stored.');
   const others = Array.from({ length: 49 }, () => ({
     ...row,
-    ...{ id: randomUUID(), tokenHash: null, bindingHash: randomBytes(32).toString('hex') },
+    id: randomUUID(),
+    tokenHash: null,
+    bindingHash: randomBytes(32).toString('hex'),
   }));
   await app.db.insert(emailCodes).values(others);
   const sent = (await mailsTo(app, mine.user.email)).length;

@@ -137,8 +137,8 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'an email is sent to the address as typed, not as stored',
     edits: [
       {
-        find: "return writeLink('reset', recipient, url, stateOf(recipient));",
-        replace: "return writeLink('reset', { ...recipient, email: typed }, url, stateOf(recipient));",
+        find: "return writeLink('reset', recipient, url, linkStateOf(recipient));",
+        replace: "return writeLink('reset', { ...recipient, email: typed }, url, linkStateOf(recipient));",
       },
     ],
     tests: ['test/mail/addresses.test.ts'],
@@ -229,7 +229,7 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'an invitation stays valid after the user’s address changes',
     edits: [
       {
-        find: 'if (!user || !isApplicable.invite(user) || !linkTokens.matchesState(claims, stateOf(user))) {',
+        find: 'if (!user || !isApplicable.invite(user) || !linkTokens.matchesState(claims, linkStateOf(user))) {',
         replace: 'if (!user || !isApplicable.invite(user)) {',
       },
     ],

@@ -251,7 +251,7 @@ export const queriesAndRights: readonly Mutation[] = [
   {
     ids: [],
     fault: 'everyone who registers through a provider becomes an administrator when the default role does',
-    edits: [{ find: 'openRoles: config.PROVIDERS.flatMap(openRoles)', replace: 'openRoles: []' }],
+    edits: [{ find: 'const open = config.PROVIDERS.flatMap(openRoles)', replace: 'const open: string[] = []' }],
     tests: ['test/access/public-rights.test.ts'],
   },
   {

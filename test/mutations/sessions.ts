@@ -7,7 +7,7 @@ export const sessions: readonly Mutation[] = [
     fault: 'a logout clears the cookie but does not end the session',
     edits: [
       {
-        find: "if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client);",
+        find: "if (isCurrent || status === 'replaced') await end(token.id, 'logout', client);",
         replace: 'void isCurrent;',
       },
     ],
@@ -78,8 +78,8 @@ export const sessions: readonly Mutation[] = [
           "const recognized = await resolver.recognize(token);\nconst lookUp =\nrecognized &&\n(async (presented: PresentedIn) => {\nconst holder = remembered.get(token) ?? (await recognized(presented));\nif (holder?.user.status === 'active') remembered.set(token, holder);\nreturn holder;\n});",
       },
       {
-        find: 'const { db, resolvers } = deps;',
-        replace: 'const { db, resolvers } = deps;\nconst remembered = new Map<string, any>();',
+        find: 'const recognize = async (token: string)',
+        replace: 'const remembered = new Map<string, any>();\nconst recognize = async (token: string)',
       },
     ],
     tests: ['test/access/revocation.test.ts', 'test/access/revocation-by-requests.test.ts'],

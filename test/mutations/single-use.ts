@@ -18,7 +18,7 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a link works again when the status of its user changes and changes back',
     edits: [
       {
-        in: 'stateOf',
+        in: 'linkStateOf',
         find: 'String(usedLinks),',
         replace: "'',",
       },
@@ -47,7 +47,7 @@ export const singleUse: readonly Mutation[] = [
       {
         find: 'const [outcome] = await advance(executor, {',
         replace:
-          'const [seen] = await rows<{ generation: number; token_hash: string | null }>(\nexecutor,\nsql`select generation, token_hash from ${sessions} where id = ${presented.id}`,\n);\nawait new Promise((resolve) => setTimeout(resolve, 20));\nif (seen?.generation !== presented.generation || seen.token_hash !== presented.tokenHash) return { principal: undefined, wasCurrent: false };\nconst [outcome] = await advance(executor, {',
+          'const [seen] = await executor\n.select({ generation: sessions.generation, tokenHash: sessions.tokenHash })\n.from(sessions)\n.where(sql`${sessions.id} = ${presented.id}`);\nawait new Promise((resolve) => setTimeout(resolve, 20));\nif (seen?.generation !== presented.generation || seen.tokenHash !== presented.tokenHash) return { principal: undefined, wasCurrent: false };\nconst [outcome] = await advance(executor, {',
       },
     ],
     tests: ['test/sessions/refresh.test.ts'],
@@ -154,8 +154,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a logout that could not end the session is reported as successful',
     edits: [
       {
-        find: "if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client);",
-        replace: "if (isCurrent || standing === 'replaced') await end(token.id, 'logout', client).catch(() => {});",
+        find: "if (isCurrent || status === 'replaced') await end(token.id, 'logout', client);",
+        replace: "if (isCurrent || status === 'replaced') await end(token.id, 'logout', client).catch(() => {});",
       },
     ],
     tests: ['test/sessions/failed-revocation.test.ts'],
@@ -255,8 +255,8 @@ export const singleUse: readonly Mutation[] = [
     fault: 'requests for unknown paths are not rate limited',
     edits: [
       {
-        find: 'if (!isProbe(request)) await app.enforceRequestLimit(request);',
-        replace: 'if (!isProbe(request) && !request.is404) await app.enforceRequestLimit(request);',
+        find: 'if (!isProbe(request)) await enforceRequestLimit(request);',
+        replace: 'if (!isProbe(request) && !request.is404) await enforceRequestLimit(request);',
       },
     ],
     tests: ['test/rate-limits/requests.test.ts'],

@@ -136,7 +136,7 @@ export const startup: readonly Mutation[] = [
       {
         find: '    await ensureSettings(tx);',
         replace:
-          "    await ensureSettings(tx);\n    await beginChain(tx, createSignatures(keysFor(app.config, 'activity')));",
+          "    await ensureSettings(tx);\n    await beginChain(tx, createSignatures(keysFor(services.config, 'activity')));",
       },
     ],
     tests: ['test/activity/chain.test.ts'],

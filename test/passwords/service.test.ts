@@ -13,7 +13,11 @@ import { userPassword } from '../helpers/users/credentials.js';
 import { changeUser, createUser, storedUser } from '../helpers/users/users.js';
 
 const cheap: PasswordOptions = {
-  ...{ memory: 8192, time: 1, parallelism: 1, concurrency: 2, queue: 100 },
+  memory: 8192,
+  time: 1,
+  parallelism: 1,
+  concurrency: 2,
+  queue: 100,
   // Tests of the number of waiting tasks do not depend on the speed of the machine.
   maxWaitMs: Number.POSITIVE_INFINITY,
 };

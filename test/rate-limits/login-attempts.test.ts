@@ -3,7 +3,7 @@
 import type { LightMyRequestResponse } from 'fastify';
 import t, { type Test } from 'tap';
 import { loginAttempts } from '../../db/schema.js';
-import { stateOf } from '../../plugins/mail/recipients.js';
+import { linkStateOf } from '../../plugins/mail/recipients.js';
 import { refused } from '../helpers/http/refusals.js';
 import { codeOf, startTestApp } from '../helpers/service/app.js';
 import { day, second } from '../helpers/service/clock.js';
@@ -148,7 +148,7 @@ t.test('a user who can read the emails of a locked account can log in', async (t
 });
 
 const resetOf = async (userId: string) => {
-  return { scope: 'password-reset', userId, state: stateOf(await storedUser(app, userId)) } as const;
+  return { scope: 'password-reset', userId, state: linkStateOf(await storedUser(app, userId)) } as const;
 };
 
 t.test('a user who accepts an invitation can log in, despite earlier guesses', async (t) => {

@@ -33,7 +33,7 @@ export function attemptColumns(user: SQL, value: (name: 'network' | keyof Attemp
       ${lockOf('fromHere')} as here, ${lockOf('fromAnywhere')} as anywhere`;
 }
 
-export function stateOf(found: FoundAttempts | undefined): AttemptState {
+export function attemptStateOf(found: FoundAttempts | undefined): AttemptState {
   if (!found) throw new Error('The row of settings is missing.');
   return { limit: found.limit, isKnown: found.known, locks: { fromHere: found.here, fromAnywhere: found.anywhere } };
 }
@@ -50,7 +50,7 @@ export async function readAttemptState(
   keys: AttemptKeys,
 ): Promise<AttemptState> {
   const [found] = await state(executor, { user, network, ...keys });
-  return stateOf(found);
+  return attemptStateOf(found);
 }
 
 /**

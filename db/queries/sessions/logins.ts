@@ -11,9 +11,9 @@ import {
   type AttemptState,
   attemptColumns,
   attemptKeyPair,
+  attemptStateOf,
   type FoundAttempts,
   forgettingAttempts,
-  stateOf,
 } from '../passwords/login-attempts.js';
 
 export interface LoginCandidate {
@@ -46,7 +46,7 @@ export async function findLoginCandidate(
 ): Promise<{ user: LoginCandidate | undefined; attempts: AttemptState }> {
   const [found] = await candidate(executor, { email: foldCase(email), network, ...keys });
   const { limit, known, here, anywhere, ...user } = found ?? {};
-  const attempts = stateOf(found);
+  const attempts = attemptStateOf(found);
   return { user: found?.id ? (user as LoginCandidate) : undefined, attempts };
 }
 
@@ -222,7 +222,17 @@ export async function recordLogin(
   now: Date,
 ): Promise<{ principal: PrincipalRecord; isUnfamiliar: boolean } | undefined> {
   const [begun] = await recording(executor, {
-    ...{ user, tfaSecret, password, newPassword, id, tokenHash, ip, userAgent, device, limit, isVerifiedByPasskey },
+    user,
+    tfaSecret,
+    password,
+    newPassword,
+    id,
+    tokenHash,
+    ip,
+    userAgent,
+    device,
+    limit,
+    isVerifiedByPasskey,
     expiresAt: expiresAt.toISOString(),
     ...valuesOfNetworkUse(network, now),
     activity: recordsOf(activity),

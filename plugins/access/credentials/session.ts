@@ -2,7 +2,7 @@ import { findPrincipalBySession } from '../../../db/queries/access/principals.js
 import { ApiError } from '../../../schemas/errors.js';
 import { clockOffset } from '../../platform/clock.js';
 import type { Services } from '../../platform/plugin.js';
-import { tokenStatusOf } from '../../sessions/standing.js';
+import { tokenStatusOf } from '../../sessions/token-status.js';
 import type { CredentialResolver } from './resolver.js';
 
 /** Sessions, which present an access token. In a session cookie, it is void once it was replaced. */
@@ -20,9 +20,9 @@ export function createSessionResolver({ config, db, accessTokens, clock }: Servi
         if (claims.generation !== undefined) {
           const waited = performance.now() - arrived;
           const times = { waited, shift: clockOffset(clock), gracePeriod };
-          const standing = tokenStatusOf(claims.generation, found.session, times);
-          if (standing === 'older') throw new ApiError('INVALID_CREDENTIALS').keepingCookie();
-          if (standing !== 'current' && standing !== 'replaced') return undefined;
+          const status = tokenStatusOf(claims.generation, found.session, times);
+          if (status === 'older') throw new ApiError('INVALID_CREDENTIALS').keepingCookie();
+          if (status !== 'current' && status !== 'replaced') return undefined;
         }
         return {
           user: found,

@@ -16,7 +16,7 @@ import { OTLPTraceExporter as JsonExporter } from '@opentelemetry/exporter-trace
 import { OTLPTraceExporter as ProtobufExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
-import type { Operation } from '../traced-operations.js';
+import type { TracedOperation } from '../traced-operations.js';
 import type { RequestTrace, Tracing } from './service.js';
 
 /**
@@ -105,7 +105,7 @@ export function createTracing({ version, protocol, onOutage }: SdkOptions): { tr
     if (!parent && !operation.isRoot) return work(() => {});
     const span = startOf(operation, parent ?? ROOT_CONTEXT);
     try {
-      const note = (attributes: Operation['attributes']) => void span.setAttributes(spread(attributes));
+      const note = (attributes: TracedOperation['attributes']) => void span.setAttributes(spread(attributes));
       return await storage.run(trace.setSpan(parent ?? ROOT_CONTEXT, span), () => work(note));
     } catch (error) {
       // Neither the message nor the stack, because they may contain values from the request.
@@ -116,7 +116,7 @@ export function createTracing({ version, protocol, onOutage }: SdkOptions): { tr
     }
   };
 
-  const startOf = ({ name, kind, attributes }: Operation, parent: Context) =>
+  const startOf = ({ name, kind, attributes }: TracedOperation, parent: Context) =>
     tracer.startSpan(name, { kind: kinds[kind], attributes: spread(attributes) }, parent);
 
   const tracing: Tracing = {
@@ -164,7 +164,7 @@ function typeOf(error: unknown): string {
 }
 
 /** Copies lists, because the SDK requires mutable arrays. */
-const spread = (attributes: Operation['attributes']) =>
+const spread = (attributes: TracedOperation['attributes']) =>
   Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => [name, typeof value === 'object' ? [...value] : value]),
   );

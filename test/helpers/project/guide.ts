@@ -76,7 +76,11 @@ export async function bundleOf(file: string, text: string, replacements: Record<
   );
   const { outputFiles } = await build({
     stdin: { contents, loader: 'ts', resolveDir: process.cwd() },
-    ...{ bundle: true, format: 'iife', globalName: 'guide', write: false, logLevel: 'silent' },
+    bundle: true,
+    format: 'iife',
+    globalName: 'guide',
+    write: false,
+    logLevel: 'silent',
   });
   return outputFiles[0]?.text ?? '';
 }

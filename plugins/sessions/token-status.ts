@@ -1,4 +1,4 @@
-/** The standing of a token in its session. */
+/** The status of a token in its session. */
 export type TokenStatus =
   /** The session's current token. */
   | 'current'
