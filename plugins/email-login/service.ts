@@ -126,7 +126,7 @@ export function createEmailLogin(
     options: LoginOptions,
     client: Client,
   ) =>
-    passwordChecks.attempt(email, { userId: null, client }, async (attempt) => {
+    passwordChecks.runAttempt(email, { userId: null, client }, async (attempt) => {
       const { user, attempts: state } = await findLoginCandidate(db, email, client.network, attempt.keys);
       const id = user?.id ?? null;
       const request = await attempt.verifyBy({ id, state }, () => proofs.check(id, 'login', code, bindings));

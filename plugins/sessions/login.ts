@@ -32,7 +32,7 @@ export function createLogin(
     { email, password, otp, mode }: LoginInput,
     client: Client,
   ): Promise<IssuedSession | undefined> =>
-    passwordChecks.attempt(email, { userId: null, client }, async (attempt) => {
+    passwordChecks.runAttempt(email, { userId: null, client }, async (attempt) => {
       const { user, attempts: state } = await findLoginCandidate(db, email, client.network, attempt.keys);
       const canUsePassword = user?.status === 'active' && user.provider === 'default';
       const subject = { id: user?.id ?? null, password: canUsePassword ? user.password : null, state };

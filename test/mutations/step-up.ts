@@ -147,7 +147,12 @@ export const stepUp: readonly Mutation[] = [
   {
     ids: [],
     fault: 'a stale session gives a role that a provider assigns administrator access',
-    edits: [{ find: 'const assignable = config.PROVIDERS.flatMap(assignableRoles)', replace: 'const assignable: string[] = []' }],
+    edits: [
+      {
+        find: 'const assignable = config.PROVIDERS.flatMap(assignableRoles)',
+        replace: 'const assignable: string[] = []',
+      },
+    ],
     tests: ['test/step-up/matrix.test.ts'],
   },
   without('a stale session changes the settings that control access', {

@@ -276,7 +276,7 @@ t.test('attempts on one account from one network run two at a time, and wait onl
   let running = 0;
   let most = 0;
   const attempt = (account: string) =>
-    app.passwordChecks.attempt(account, someone('ada'), async () => {
+    app.passwordChecks.runAttempt(account, someone('ada'), async () => {
       most = Math.max(most, ++running);
       await sleep(50);
       running--;

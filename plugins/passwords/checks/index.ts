@@ -12,12 +12,8 @@ declare module '../../platform/plugin.js' {
 
 /** `app.passwordChecks`: checks the passwords of accounts. `app.lockouts`: slows down guessing. */
 export const passwordChecksPlugin = definePlugin('passwords/checks', (services) => {
-  const { config, db, passwords, rateLimits, activity, every } = services;
+  const { every } = services;
   const lockouts = createLockouts(services);
-  const { PASSWORD_HASH_QUEUE: queue, PASSWORD_HASH_MAX_WAIT: maxWaitMs } = config;
   every(hour, () => lockouts.deleteExpired(), 'old login attempts could not be deleted');
-  return {
-    lockouts,
-    passwordChecks: createPasswordChecks({ db, lockouts, passwords, rateLimits, activity, queue, maxWaitMs }),
-  };
+  return { lockouts, passwordChecks: createPasswordChecks(services, lockouts) };
 });

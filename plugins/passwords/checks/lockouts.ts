@@ -13,6 +13,7 @@ import {
 import { deleteOldNetworks, rememberOrigin } from '../../../db/queries/sessions/logins.js';
 import { type Client, deviceKeyOf, normalizeEmail } from '../../http/caller.js';
 import type { Clock } from '../../platform/clock.js';
+import type { Services } from '../../platform/plugin.js';
 import { type AttemptCounter, countAttempt, lockedError } from '../../rate-limits/lockout.js';
 
 /** The account whose attempts are counted. Read its state when the attempt's turn comes. */
@@ -64,7 +65,7 @@ export const attemptsCountFor = day;
 export const networksAreKnownFor = 90 * day;
 const maxRows = 1_000_000;
 
-export function createLockouts({ db, clock }: { db: Executor; clock: Clock }): Lockouts {
+export function createLockouts({ db, clock }: Services): Lockouts {
   const cache = createLockoutCache(clock);
 
   return {

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Executor } from '../../../db/client.js';
 import {
   type AttemptKeys,
   clearAttempts,
@@ -8,11 +7,9 @@ import {
 } from '../../../db/queries/passwords/login-attempts.js';
 import type { FailureReason } from '../../../schemas/activity.js';
 import { ApiError, invalidCredentials } from '../../../schemas/errors.js';
-import type { Activity } from '../../activity/service.js';
 import type { Client, Origin } from '../../http/caller.js';
+import type { Services } from '../../platform/plugin.js';
 import { type AdmissionQueue, createAdmissionQueue, createPace } from '../../rate-limits/admission-queue.js';
-import type { RateLimits } from '../../rate-limits/service.js';
-import type { Passwords } from '../hashing/service.js';
 import { type CountedSubject, keysOf, type Lockouts, type Subject } from './lockouts.js';
 
 /** The account whose password is checked. */
@@ -65,7 +62,7 @@ export interface PasswordChecks {
    * @param work must call `verify`, and throw an ApiError if the password is wrong
    * @throws {ApiError} the error of `work`, or REQUESTS_EXCEEDED instead
    */
-  attempt<T>(account: string, from: Origin, work: (attempt: PasswordAttempt) => Promise<T>): Promise<T>;
+  runAttempt<T>(account: string, from: Origin, work: (attempt: PasswordAttempt) => Promise<T>): Promise<T>;
   /**
    * Requires the password of an account that is already known.
    * @throws {ApiError} INVALID_CREDENTIALS, REQUESTS_EXCEEDED, SERVICE_UNAVAILABLE
@@ -98,19 +95,12 @@ const atOnce = 2;
  */
 const maxGuessesInSession = 25;
 
-export function createPasswordChecks(deps: {
-  db: Executor;
-  lockouts: Pick<Lockouts, 'requireUnlocked' | 'reserve'>;
-  passwords: Pick<Passwords, 'verify' | 'expectedMs'>;
-  rateLimits: Pick<RateLimits, 'countLogin'>;
-  activity: Pick<Activity, 'record'>;
-  /** How many attempts on one account from one network may wait. */
-  queue: number;
-  /** Milliseconds that an attempt may wait for these. */
-  maxWaitMs: number;
-}): PasswordChecks {
-  const { db, lockouts, passwords, rateLimits, activity, queue, maxWaitMs } = deps;
-  const inTurn = createTurns(queue, maxWaitMs);
+export function createPasswordChecks(
+  { config, db, passwords, rateLimits, activity }: Services,
+  lockouts: Pick<Lockouts, 'requireUnlocked' | 'reserve'>,
+): PasswordChecks {
+  // How many attempts on one account from one network may wait, and for how long.
+  const inTurn = createTurns(config.PASSWORD_HASH_QUEUE, config.PASSWORD_HASH_MAX_WAIT);
 
   /** Also records locks of accounts that do not exist, so that the response time does not reveal whether the account exists. */
   const recordLock = (user: string | null, client: Client): Promise<void> =>
@@ -160,7 +150,7 @@ export function createPasswordChecks(deps: {
     return attempt;
   };
 
-  const attempt: PasswordChecks['attempt'] = async (account, from, work) => {
+  const runAttempt: PasswordChecks['runAttempt'] = async (account, from, work) => {
     const { network } = from.client;
     const keys = keysOf(account, network);
     const start = performance.now();
@@ -202,10 +192,10 @@ export function createPasswordChecks(deps: {
   };
 
   return {
-    attempt,
+    runAttempt,
 
     require: ({ id, email, password }, given, client) =>
-      attempt(email ?? id, { userId: id, client }, async ({ keys, verify, clear }) => {
+      runAttempt(email ?? id, { userId: id, client }, async ({ keys, verify, clear }) => {
         const state = await readStateInSession(id, client, keys);
         if (!(await verify(given, { id, password, state }))) {
           const reason = password === null ? 'no_password' : 'wrong_password';
@@ -215,7 +205,7 @@ export function createPasswordChecks(deps: {
       }),
 
     requireBy: ({ id, email }, client, check, reason) =>
-      attempt(email ?? id, { userId: id, client }, async ({ keys, verifyBy, clear }) => {
+      runAttempt(email ?? id, { userId: id, client }, async ({ keys, verifyBy, clear }) => {
         const state = await readStateInSession(id, client, keys);
         const result = await verifyBy({ id, state }, check);
         if (result === undefined) throw invalidCredentials(id, reason);
@@ -233,11 +223,11 @@ function createTurns(capacity: number, maxWaitMs: number) {
   const queues = new Map<string, AdmissionQueue>();
   const pace = createPace(atOnce);
 
-  return async <T>(key: string, from: Origin, attempt: () => Promise<T>): Promise<T> => {
+  return async <T>(key: string, from: Origin, work: () => Promise<T>): Promise<T> => {
     const queue = queues.get(key) ?? createAdmissionQueue({ atOnce, capacity, maxWaitMs, pace });
     queues.set(key, queue);
     try {
-      return await queue.push(from, attempt);
+      return await queue.push(from, work);
     } finally {
       const { started, waiting } = queue.load();
       if (started + waiting === 0 && queues.get(key) === queue) queues.delete(key);

@@ -1,8 +1,8 @@
-import type { Executor } from '../../../db/client.js';
 import { readPasswordSettings } from '../../../db/queries/settings/settings.js';
 import { hashStart } from '../../../schemas/common.js';
 import { ApiError } from '../../../schemas/errors.js';
 import type { PasswordReason } from '../../../schemas/password-check.js';
+import type { Services } from '../../platform/plugin.js';
 import type { TaskOrigin } from '../../rate-limits/admission-queue.js';
 import type { BreachCheck } from './breaches.js';
 import type { Strength } from './strength.js';
@@ -27,16 +27,6 @@ export interface PasswordRules {
   reasonsAgainst(password: NewPassword, from?: TaskOrigin): Promise<PasswordReason[]>;
 }
 
-export interface PasswordRuleOptions {
-  db: Executor;
-  minLength: number;
-  rejectCommon: boolean;
-  /** For operations that set a password. */
-  setting: Evaluator;
-  /** For callers who only want to know whether a password would be accepted. They never delay callers who set one. */
-  checking: Evaluator;
-}
-
 /** What evaluates passwords: it has its own thread, and its own requests to the service for breached passwords. */
 export interface Evaluator {
   strength: Pick<Strength, 'evaluate'>;
@@ -50,8 +40,12 @@ const batch = 5;
 
 const hashPattern = new RegExp(`^${hashStart}`);
 
-export function createPasswordRules(options: PasswordRuleOptions): PasswordRules {
-  const { db, minLength, rejectCommon: rejectWeak, setting, checking } = options;
+/**
+ * @param setting for operations that set a password
+ * @param checking for callers who only want to know whether a password would be accepted; they never delay callers who set one
+ */
+export function createPasswordRules({ config, db }: Services, setting: Evaluator, checking: Evaluator): PasswordRules {
+  const { PASSWORD_MIN_LENGTH: minLength, PASSWORD_REJECT_COMMON: rejectWeak } = config;
 
   /** The reasons to reject each password, in order. */
   const evaluate = async (
