@@ -138,6 +138,10 @@ t.test('the kit of the pages uses only itself, and an application only itself an
   }
 });
 
+t.test('routes contain no try/catch', async (t) => {
+  for (const { file, layer, text } of sources) if (layer === 'routes') t.notMatch(text, /\btry \{/, file);
+});
+
 t.test('the environment is read in one place', async (t) => {
   for (const { file, text } of sources) {
     t.equal(
