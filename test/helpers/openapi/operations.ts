@@ -17,13 +17,14 @@ export interface Operation {
   method: 'GET';
   url: string;
   hasBody: boolean;
+  isBodyRequired: boolean;
   /** The fields of its body, if the body can be an object. */
   fields: ReadonlyMap<string, BodySchema>;
 }
 
 interface Described {
   operationId: string;
-  requestBody?: { content: Record<string, { schema: BodySchema }> };
+  requestBody?: { required?: boolean; content: Record<string, { schema: BodySchema }> };
 }
 
 /** The `config` that the route of an operation declares. */
@@ -57,6 +58,7 @@ export function allOperations({ id = '00000000-0000-4000-8000-000000000000', pro
       method: method.replace(/^x-/, '').toUpperCase() as 'GET',
       url: path.replace('{provider}', provider).replaceAll(/\{\w+\}/g, id),
       hasBody: requestBody !== undefined,
+      isBodyRequired: requestBody?.required === true,
       fields: new Map(fieldsOf(requestBody?.content['application/json']?.schema ?? {})),
     })),
   );
