@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { normalizeIP } from '@fastify/rate-limit';
 import bowser from 'bowser';
@@ -154,6 +155,8 @@ const disconnected = new ApiError('INVALID_PAYLOAD', { reason: 'The client has d
 
 function abandonedSignal(response: FastifyReply['raw'] | null): AbortSignal {
   const controller = new AbortController();
+  // A request that sets many passwords has many tasks that wait at the same time.
+  setMaxListeners(0, controller.signal);
   const abort = () => controller.abort(disconnected);
   if (response?.destroyed || response?.writableEnded) abort();
   else response?.once('close', abort);

@@ -1,5 +1,6 @@
 // @suite own-process: measures time
 
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hash, parseOptions } from '@node-rs/argon2';
 import t from 'tap';
@@ -144,6 +145,7 @@ t.test('a batch alternates with other tasks, and never needs more slots than exi
 /** A caller who requests work and can disconnect. */
 const someone = (userId: string) => {
   const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
   const client = { ip: null, network: 'x', userAgent: null, requestId: 'x', abandoned: controller.signal };
   return { userId, client, disconnect: () => controller.abort(new Error('the client disconnected')) };
 };
