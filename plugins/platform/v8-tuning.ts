@@ -5,6 +5,12 @@ import { setFlagsFromString } from 'node:v8';
  * them, it spends memory on threads that optimize code which hardly ever runs again, and it keeps garbage, because nothing requires the
  * space. This module must be imported first. It prevents the first two of these effects until {@link releaseStartupMemory} is called.
  * Node.js 20 to 26 apply changes to these flags at any time.
+ *
+ * Measured on PostgreSQL, as medians of six alternating starts with and without this module, on a machine with two busy processors: 103
+ * instead of 151 MB when idle, at most 122 instead of 151 MB until then, and 0.79 instead of 0.93 seconds of processor time until the
+ * first response. After 20,000 requests, 175 instead of 215 MB remain. The cost is about a fifth more processor time for each of the first
+ * 10,000 requests (0.40 instead of 0.33 ms); no difference was measurable in the 50,000 after these. Collecting the garbage alone would
+ * save almost as much memory when idle (108 MB), but neither the peak nor the processor time.
  */
 const [whileLoading, afterwards] = [
   ['--semi-space-growth-factor=1', '--no-opt'],
