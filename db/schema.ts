@@ -159,8 +159,8 @@ export const userUses = pgTable(
      */
     neverUsed: uuid('never_used').generatedAlwaysAs(sql`case when last_access is null then "user" end`),
     /**
-     * The kinds of device with which the user has logged in, such as `Firefox, Linux`, latest first. Null: none is known yet. They
-     * are here because a login updates this row anyway.
+     * The kinds of device with which the user has logged in, latest first. Null: none is known yet. Each is a key (`deviceKeyOf`), such as
+     * `Firefox, Linux`, and can contain text of the client: never display it. They are here because a login updates this row anyway.
      */
     devices: text('devices').array(),
   },

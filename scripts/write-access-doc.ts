@@ -61,7 +61,7 @@ This page lists the access rules of every operation. \`npm run docs\` generates 
 - **Rate limit**: the operation has its own limit ([Limits](limits.md)), in addition to the one on all requests.
 - **Audit log**: the action and the collection under which the audit log records successful and denied calls.
 
-| ApiOperation | Request | Callers | Permission | Session | Before 2FA | Rate limit | Audit log |
+| Operation | Request | Callers | Permission | Session | Before 2FA | Rate limit | Audit log |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 ${[...app.operations].map(rowOf).join('\n')}
 `,

@@ -208,8 +208,8 @@ export const http: readonly Mutation[] = [
     edits: [
       {
         in: 'trustsProxyOf',
-        find: 'const address = bareAddress(entry);',
-        replace: 'const address = isIP(entry) === 0 ? null : entry;',
+        find: 'return (entry) => isTrusted(bareAddress(entry));',
+        replace: 'return (entry) => isTrusted(isIP(entry) === 0 ? null : entry);',
       },
     ],
     tests: ['test/http/forwarded-addresses.test.ts'],

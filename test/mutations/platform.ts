@@ -53,8 +53,8 @@ export const platform: readonly Mutation[] = [
     fault: 'a private IPv4 address can be reached through NAT64',
     edits: [
       {
-        find: "(nat64.check(address, 'ipv6') ? v4BehindNat64 : v6)",
-        replace: "(nat64.check(address, 'ipv6') ? v4 : v6)",
+        find: '(isNat64(address) ? isSpecialBehindNat64 : isSpecialV6)(address)',
+        replace: '(isNat64(address) ? isSpecialV4 : isSpecialV6)(address)',
       },
     ],
     tests: ['test/platform/http-client.test.ts'],
