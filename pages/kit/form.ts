@@ -1,6 +1,7 @@
 import { ApiFailure } from './api-failure.js';
 import { whileBusy } from './busy.js';
 import { find } from './dom.js';
+import { page } from './page-data.js';
 import { failureText, text } from './texts.js';
 
 type Values = Record<string, string>;
@@ -96,18 +97,22 @@ function isValid(form: HTMLFormElement): boolean {
 /** Displays at a field what is wrong with it. @returns whether the field is valid */
 export function isFilledIn(input: HTMLInputElement | HTMLSelectElement): boolean {
   const fault = faultOf(input);
-  showFault(input, fault);
-  return fault === '';
+  showFault(input, fault ?? '');
+  return fault === undefined;
 }
 
-function faultOf(input: HTMLInputElement | HTMLSelectElement): string {
+/** What is wrong with a field; undefined if it is valid. */
+function faultOf(input: HTMLInputElement | HTMLSelectElement): string | undefined {
   const { validity, value, name } = input;
-  if (validity.valueMissing) return text(`fault_missing_${name}`);
+  if (validity.valueMissing) {
+    const ownText = `fault_missing_${name}`;
+    return text(ownText in page.texts ? ownText : 'fault_missing');
+  }
   if (validity.typeMismatch) return text('fault_email');
   // Browsers check the length only of typed values, not of values that a password manager filled in.
   if (input instanceof HTMLInputElement && value.length < input.minLength)
     return text('fault_too_short', { min: String(input.minLength) });
-  return '';
+  return undefined;
 }
 
 /** Displays at a field what is wrong with it. */

@@ -120,6 +120,9 @@ t.test('missing or malformed input is reported at its field, and nothing is sent
   t.equal(await person.said('fault'), 'Enter a password.');
   t.equal(await focused(person), 'password');
   t.equal(await person.page.getByLabel('Password', { exact: true }).getAttribute('aria-invalid'), 'true');
+  await person.page.evaluate("document.getElementById('password').name = 'without_own_text'");
+  await submit();
+  t.equal(await person.said('fault'), 'Fill in this field.');
   t.strictSame(sent, []);
 });
 
