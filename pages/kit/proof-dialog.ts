@@ -81,11 +81,11 @@ function createEmailProof(
   const form = handleForm(
     '#proof-email',
     'email_code',
-    async ({ code = '' }) => {
+    async ({ email_code: code = '' }) => {
       await prove({ code: withoutSpaces(code) });
       dialog.close('proved');
     },
-    { INVALID_CREDENTIALS: 'code' },
+    { INVALID_CREDENTIALS: 'email_code' },
   );
   const { element } = form;
   const sent = find('[data-sent]', element);
@@ -110,7 +110,7 @@ function createEmailProof(
       showCode(true);
       stopPause();
       stopPause = startPause(again);
-      find<HTMLInputElement>('[name=code]', element).focus();
+      find<HTMLInputElement>('[name=email_code]', element).focus();
     });
   }
 

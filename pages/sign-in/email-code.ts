@@ -28,7 +28,7 @@ export function startEmailCode(settled: Promise<void>): void {
   const address = find<HTMLInputElement>('#email');
   const part = find('[data-part=email-code]');
   const resend = find<HTMLButtonElement>('[data-send-code]', part);
-  const code = find<HTMLInputElement>('[name=code]', part);
+  const code = find<HTMLInputElement>('[name=email_code]', part);
   const otp = find<HTMLInputElement>('[name=otp]', part);
   let email = '';
   let stopPause = () => {};
@@ -77,7 +77,7 @@ export function startEmailCode(settled: Promise<void>): void {
       rememberWay('email');
       await leaveTo(page.redirect);
     },
-    { INVALID_CREDENTIALS: 'code' },
+    { INVALID_CREDENTIALS: 'email_code' },
   );
 
   onPress(resend, async () => {

@@ -71,6 +71,8 @@ t.test('users sign in with a code, with the keyboard alone', async (t) => {
     'numeric',
     'one-time-code',
   ]);
+  await page.keyboard.press('Enter');
+  t.equal(await person.said('fault'), 'Enter the code from the email.');
   const { code } = await received(email);
   await page.keyboard.type(otherCode(code));
   t.match(await person.said('fault'), 'This code is incorrect or no longer valid.');
