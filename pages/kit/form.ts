@@ -1,6 +1,6 @@
 import { ApiFailure } from './api-failure.js';
 import { whileBusy } from './busy.js';
-import { find } from './dom.js';
+import { find, setText } from './dom.js';
 import { page } from './page-data.js';
 import { failureText, text } from './texts.js';
 
@@ -11,6 +11,8 @@ export interface FormControl {
   /** Empties the form and removes its messages. */
   clear(): void;
   showFailure(failure: unknown): void;
+  /** Reports a success above the form, which must include `kit/messages`. */
+  showStatus(message: string): void;
 }
 
 /**
@@ -51,6 +53,10 @@ export function handleForm(
       showFault(input, message);
       input.focus();
       if (input instanceof HTMLInputElement) input.select();
+    },
+    showStatus: (message) => {
+      alert.textContent = '';
+      setText(find('[data-status]', around), message);
     },
   };
 

@@ -88,7 +88,7 @@ export function startEmailCode(settled: Promise<void>): void {
       return;
     }
     form.clear();
-    find('[data-status]', part).textContent = text('status_email_code_again');
+    form.showStatus(text('status_email_code_again'));
     code.focus();
   });
 

@@ -9,7 +9,7 @@ import {
 import { ApiFailure } from '../kit/api-failure.js';
 import { onPress } from '../kit/busy.js';
 import { codeOf } from '../kit/code-field.js';
-import { find, leaveTo, setText } from '../kit/dom.js';
+import { find, leaveTo } from '../kit/dom.js';
 import { type FormControl, handleForm } from '../kit/form.js';
 import { forgetPasswordLogin, rememberPasswordLogin } from '../kit/password-login.js';
 import { attemptedProvider, forgetAttempt, rememberAttempts, restoreQuery } from '../kit/provider-attempt.js';
@@ -58,7 +58,7 @@ async function checkExistingSession(provider: string | undefined): Promise<void>
 }
 
 function startPasswordLogin(settled: Promise<void>): void {
-  handleForm('#login', 'login', async (values, form) => {
+  const loginForm = handleForm('#login', 'login', async (values, form) => {
     await settled;
     const code = codeOf(values);
     try {
@@ -78,7 +78,7 @@ function startPasswordLogin(settled: Promise<void>): void {
     await leaveTo(page.redirect);
   });
 
-  offerReset();
+  offerReset(loginForm);
   const email = find<HTMLInputElement>('#email');
   handOverWith('[data-hands-over]', () => email.value);
   if (takeHandedEmail(email)) find('#password').focus();
@@ -107,14 +107,13 @@ function returnToPasswordStep(form: FormControl, failure: unknown): unknown {
 }
 
 /** After a failed sign-in, the link to reset the password becomes a button that requests the email. */
-function offerReset(): void {
+function offerReset(form: FormControl): void {
   const alert = find('[data-alert]');
   onPress(find('[data-help-reset]'), async () => {
     const { value: email } = find<HTMLInputElement>('#email');
     try {
       await callAnonymously('POST', '/auth/password/request', { email });
-      alert.textContent = '';
-      setText(find('[data-status]'), text('status_forgot_done', { email }));
+      form.showStatus(text('status_forgot_done', { email }));
     } catch (failure) {
       alert.textContent = failureText('help', failure);
     }
