@@ -1,11 +1,10 @@
 import type { App } from '../app.js';
-import { accountPage } from './account.js';
 import { assetRoutes } from './assets.js';
 import { changePassword } from './change-password.js';
 import { errorPage } from './error-page.js';
 import { home } from './home.js';
 import { linkActions } from './link-actions.js';
-import { signInPages } from './sign-in.js';
+import { pagesByPath } from './pages.js';
 import { signOut } from './sign-out.js';
 
 /** The pages for users. They use the API but are not part of it, and authenticate the user themselves. */
@@ -18,9 +17,12 @@ export async function pagesRoutes(app: App): Promise<void> {
 
 async function accountRoutes(app: App): Promise<void> {
   errorPage(app);
-  signInPages(app);
+  for (const [path, page] of Object.entries(pagesByPath(app))) {
+    app.get(`/${path}`, async (request, reply) =>
+      reply.sendPage(typeof page === 'function' ? await page(request) : page),
+    );
+  }
   linkActions(app);
-  accountPage(app);
   signOut(app);
   assetRoutes(app);
 }

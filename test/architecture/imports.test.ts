@@ -165,6 +165,14 @@ t.test('only the pages, the mailbox, the metrics, and the API reference are not 
   );
 });
 
+t.test('every page is in the table that the tests read', async (t) => {
+  t.strictSame(
+    sources.filter(({ text }) => /\.sendPage\(/.test(text)).map(({ file }) => file),
+    ['routes/mail/mailbox.ts', 'routes/pages/error-page.ts', 'routes/pages/index.ts'],
+    'Add the page to pagesByPath in routes/pages/pages.ts.',
+  );
+});
+
 t.test('requests to other servers are sent by one HTTP client', async (t) => {
   for (const { file, text, imports } of sources.filter(({ layer }) => layer !== 'pages')) {
     t.notMatch(text, /(?<![.\w`])fetch\(/, file);

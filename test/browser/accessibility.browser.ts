@@ -20,6 +20,7 @@ import { dialogsIn, sendEmpty, tour, visitorPages } from '../helpers/browser/tou
 import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
 import { freePort } from '../helpers/servers/ports.js';
 import { startClockedService } from '../helpers/service/clocked-service.js';
+import { pagePaths } from '../helpers/service/pages.js';
 import { administrator } from '../helpers/users/credentials.js';
 import { createUserOverHttp } from '../helpers/users/over-http.js';
 
@@ -75,7 +76,7 @@ t.test('no page logs an error, and every page fits the smallest screen', async (
   const person = await newPerson(browser, service, { viewport: { width: 320, height: 600 } });
   const isTooWide = () => person.page.evaluate('document.documentElement.scrollWidth > 320');
   for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
-    for (const path of visitorPages) {
+    for (const path of visitorPages(service.app)) {
       await person.open(`${path}${path.includes('?') ? '&' : '?'}lang=${lang}`);
       await sendEmpty(person);
       t.equal(await isTooWide(), false, `${path} ${lang}`);
@@ -86,6 +87,10 @@ t.test('no page logs an error, and every page fits the smallest screen', async (
   await waitForOwnAccount(person);
   t.equal(await isTooWide(), false, '/account');
   for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
+    for (const path of pagePaths(service.app).signedInElsewhere) {
+      await person.open(`${path}?lang=${lang}`);
+      t.equal(await isTooWide(), false, `${path} ${lang}`);
+    }
     for (const section of sections) {
       await person.open(`/account/${section}?lang=${lang}`);
       await waitForOwnAccount(person);

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { settings } from '../../db/schema.js';
 import { startTestApp } from '../helpers/service/app.js';
+import { pagePaths } from '../helpers/service/pages.js';
 import { logIn } from '../helpers/users/sessions.js';
 import { createUser } from '../helpers/users/users.js';
 
@@ -9,20 +10,10 @@ const service = await startTestApp(t);
 const { app, get, post } = service;
 
 const languages = ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN'];
-const visitorPages = [
-  'login',
-  'forgot-password',
-  'reset-password',
-  'accept-invite',
-  'register',
-  'verify-email',
-  'verified',
-  'confirm-email',
-  'cancel-email-change',
-  'email-login',
-  'not-me',
-];
+const { visitor: visitorPages, signedIn: signedInPages } = pagePaths(app);
+const pages = [...visitorPages, ...signedInPages];
 const cookie = { cookie: 'gatehouse_session_token=of-no-use' };
+const cookieFor = (path: string) => (signedInPages.includes(path) ? cookie : {});
 
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -33,10 +24,9 @@ const dataOf = (html: string) =>
 const titleOf = (html: string) => /<h1[^>]*>([^<]*)</.exec(html)?.[1];
 
 t.test('every page is available in every language, with security headers', async (t) => {
-  const paths = [...visitorPages.map((name) => `/account/${name}`), '/account'];
   for (const tag of languages) {
-    for (const path of paths) {
-      const { statusCode, headers, body } = await get(`${path}?lang=${tag}`, path === '/account' ? cookie : {});
+    for (const path of pages) {
+      const { statusCode, headers, body } = await get(`${path}?lang=${tag}`, cookieFor(path));
       const what = `${path} ${tag}`;
       t.equal(statusCode, 200, what);
       t.match(
@@ -86,7 +76,7 @@ t.test('external input is always shown as text', async (t) => {
   const evil = `"'><script>alert(1)</script>{{ t.email }}`;
   await change({ projectName: evil, projectLogo: `https://cdn.example.com/"><script>alert(1)</script>` });
   const query = new URLSearchParams({ lang: evil, token: evil, redirect: `/${evil}`, reason: evil, notice: evil });
-  for (const page of [...visitorPages.map((name) => `/account/${name}`), '/account']) {
+  for (const page of pages) {
     const { statusCode, body } = await get(`${page}?${query}`, cookie);
     t.equal(statusCode, 200, page);
     t.notMatch(body, '<script>alert', page);
@@ -201,14 +191,10 @@ t.test('visitors without a session are sent to sign in, and unusable cookies do 
   t.equal((await get('/account')).headers.location, '/account/login');
   t.equal((await get('/account/')).headers.location, '/account/login');
   t.equal((await get('/account', cookie)).statusCode, 200);
-  for (const name of visitorPages) {
+  for (const path of visitorPages) {
     for (const value of ['x', 'a.b.c', '%', '"']) {
       const headers = { cookie: `gatehouse_session_token=${value}`, authorization: 'Bearer nonsense' };
-      t.equal(
-        (await get(`/account/${name}?access_token=x&access_token=y`, headers)).statusCode,
-        200,
-        `${name} ${value}`,
-      );
+      t.equal((await get(`${path}?access_token=x&access_token=y`, headers)).statusCode, 200, `${path} ${value}`);
     }
   }
 });

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { linkTo } from '../mail/mails.js';
 import { minute, type TestClock } from '../service/clock.js';
+import { pagePaths } from '../service/pages.js';
 import type { Service } from '../service/service.js';
 import { asAdministrator } from '../users/over-http.js';
 import { currentCode } from '../users/totp.js';
@@ -16,27 +17,22 @@ import {
   waitForOwnAccount,
 } from './browser.js';
 
-/** The pages that need no account. The links are those in emails, without a token or with an invalid one. */
-export const visitorPages = [
-  '/account/login',
+/** Pages that need no account, in states other than that of their path. The links are those in emails, with an invalid token. */
+const visitorStates = [
   '/account/login?reason=INVALID_CREDENTIALS',
   '/account/login?notice=signed-out',
-  '/account/forgot-password',
-  '/account/reset-password',
   '/account/reset-password?token=x',
-  '/account/accept-invite',
   '/account/accept-invite?token=x',
-  '/account/register',
-  '/account/verify-email',
   '/account/verify-email?token=x',
   '/account/confirm-email?token=x',
   '/account/cancel-email-change?token=x',
   '/account/email-login?token=x',
-  '/account/not-me',
   '/account/not-me?token=x',
-  '/account/verified',
   '/account/verified?reason=TOKEN_EXPIRED',
 ];
+
+/** The pages that need no account, in every state that a URL can open. */
+export const visitorPages = (app: FastifyInstance): string[] => [...pagePaths(app).visitor, ...visitorStates];
 
 /** The dialogs that buttons of a section open. */
 export const dialogsIn = ({ page }: Person, section: Section): Promise<string[]> =>
@@ -82,7 +78,7 @@ export async function tour(service: Toured, person: Person, look: (state: string
     await lookAtFaults(state);
   };
 
-  for (const path of visitorPages) {
+  for (const path of visitorPages(app)) {
     await open(path);
     await lookThrough(path);
   }
@@ -150,6 +146,10 @@ export async function tour(service: Toured, person: Person, look: (state: string
     await waitForOwnAccount(person);
   }
   await page.unroute('**/users/me/profile');
+  for (const path of pagePaths(app).signedInElsewhere) {
+    await open(path);
+    await lookThrough(path);
+  }
   await open('/account');
   await waitForOwnAccount(person);
 

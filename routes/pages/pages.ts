@@ -1,0 +1,42 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError } from '../../schemas/errors.js';
+import type { App } from '../app.js';
+
+type Page = Parameters<FastifyReply['sendPage']>[0];
+type Link = NonNullable<Parameters<App['pages']['signIn']>[1]>;
+
+/** Every page, by its path below `/account`: the page, or a function that computes it for a request. The tests check all of them. */
+export function pagesByPath(app: App): Readonly<Record<string, Page | ((request: FastifyRequest) => Promise<Page>)>> {
+  const { pages, registration, registrationBrowser, invites, passwordReset, emailLogin, emailChanges } = app;
+  const { signIn, account, accountViews } = pages;
+
+  /** A page that a link in an email opens. Opening it changes nothing, because programs that scan emails do that as well. */
+  const linkPage =
+    (name: string, inspect: (token: string, browserHashes: readonly string[]) => Promise<Link>) =>
+    async (request: FastifyRequest) => {
+      const { token } = request.query as { token?: unknown };
+      if (typeof token !== 'string') return signIn(name);
+      const link = await inspect(token, registrationBrowser.hashesIn(request)).catch((error: unknown) => ({
+        reason: error instanceof ApiError ? error.code : 'SERVICE_UNAVAILABLE',
+      }));
+      return signIn(name, link);
+    };
+
+  return {
+    // The pages for visitors are open to anyone, so an invalid session cookie does not keep users from signing in again.
+    login: signIn('login'),
+    'forgot-password': signIn('forgot-password'),
+    register: signIn('register'),
+    verified: signIn('verified'),
+    'cancel-email-change': signIn('cancel-email-change'),
+    'not-me': signIn('not-me'),
+    'verify-email': linkPage('verify-email', registration.inspect),
+    'accept-invite': linkPage('accept-invite', invites.inspect),
+    'reset-password': linkPage('reset-password', passwordReset.inspect),
+    'email-login': linkPage('email-login', emailLogin.inspect),
+    'confirm-email': linkPage('confirm-email', emailChanges.inspect),
+    // The account page. Each of its sections has its own URL.
+    '': account(),
+    ...Object.fromEntries(accountViews.map((view) => [view, account(view)])),
+  };
+}

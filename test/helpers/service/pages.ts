@@ -1,0 +1,20 @@
+import type { FastifyInstance } from 'fastify';
+import type { App } from '../../../routes/app.js';
+import { pagesByPath } from '../../../routes/pages/pages.js';
+
+/** The paths of all pages, by who can open them. */
+export function pagePaths(app: FastifyInstance) {
+  const pages = Object.entries(pagesByPath(app as unknown as App)).map(([name, page]) => ({
+    path: name === '' ? '/account' : `/account/${name}`,
+    requiresSession: 'returnTo' in page,
+    isAccount: 'application' in page && page.application === 'account',
+  }));
+  const pathsOf = (chosen: typeof pages) => chosen.map(({ path }) => path);
+  const signedIn = pages.filter(({ requiresSession }) => requiresSession);
+  return {
+    visitor: pathsOf(pages.filter(({ requiresSession }) => !requiresSession)),
+    signedIn: pathsOf(signedIn),
+    /** Those of `signedIn` that are not the account page. */
+    signedInElsewhere: pathsOf(signedIn.filter(({ isAccount }) => !isAccount)),
+  };
+}
