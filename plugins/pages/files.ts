@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 const root = new URL('../../pages/', import.meta.url);
 
 /** The kit and the applications. The API reference has no templates, and is served by `plugins/openapi/reference.ts`. */
-const folders = readdirSync(root).filter((folder) => existsSync(new URL(`${folder}/templates/`, root)));
+export const folders = readdirSync(root).filter((folder) => existsSync(new URL(`${folder}/templates/`, root)));
 
 interface PageFile {
   /** An application, or `kit`. */
@@ -17,6 +17,8 @@ interface PageFile {
 export function pageFiles(place: string, ending: string): PageFile[] {
   return folders.flatMap((folder) => {
     const url = new URL(`${folder}/${place}`, root);
+    // An application may still lack its texts; `texts.ts` reports all missing files together.
+    if (!existsSync(url)) return [];
     return readdirSync(url)
       .filter((file) => file.endsWith(ending))
       .map((file) => ({ folder, name: file.slice(0, -ending.length), url: new URL(file, url) }));

@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { loadTexts } from '../../plugins/pages/texts.js';
 
 /** The kit and the applications. The API reference has no texts of its own. */
 const folders = readdirSync('pages').filter((folder) => existsSync(`pages/${folder}/templates`));
@@ -79,6 +80,13 @@ t.test('every text that a template or a script names exists, in its application 
     const missing = namedKeys(folder).filter((key) => !(key in known));
     t.strictSame(missing, [], folder);
   }
+});
+
+t.test('the service does not start if files with texts are missing, and names all of them', async (t) => {
+  const paths = folders.flatMap((folder) => ['aa-AA', 'bb-BB'].map((tag) => `pages/${folder}/texts/${tag}.json`));
+  t.throws(() => loadTexts(['en-US', 'aa-AA', 'bb-BB']), {
+    message: `Files with texts are missing: ${paths.join(', ')}`,
+  });
 });
 
 t.test('no application replaces a text of the kit', async (t) => {
