@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import type { Test } from 'tap';
 import { buildApp, type Overrides } from '../../../app.js';
@@ -8,6 +9,7 @@ import { checkAnswer, requireDocumented } from '../openapi/document.js';
 import { atEndOf } from '../runner/teardown.js';
 import { administrator } from '../users/credentials.js';
 import { createTestClock, type TestClock } from './clock.js';
+import { collectLog } from './collect-log.js';
 import { cheapHashing, noLimits } from './variables.js';
 
 export interface TestApp {
@@ -44,11 +46,18 @@ export async function startTestApp(
 ): Promise<TestApp> {
   const database = await createTestDatabase({ hasTables: true });
   const clock = createTestClock();
-  const options = { clock: clock.now, database: database.location, ...overrides };
+  const { lines, logger } = collectLog('error');
+  const options = {
+    clock: clock.now,
+    database: database.location,
+    ...(variables.LOG_LEVEL === undefined ? { logger } : {}),
+    ...overrides,
+  };
   const app = await buildApp(testConfig(variables), options);
   await app.ready();
   const plans = watchPlans(app);
   atEndOf(t, async () => {
+    if (!t.passing()) printErrors(lines);
     try {
       await plans.check();
     } finally {
@@ -73,6 +82,12 @@ export async function startTestApp(
     post: (url, payload, headers = {}) => request({ method: 'POST', url, headers, ...(payload ? { payload } : {}) }),
     get: (url, headers = {}) => request({ method: 'GET', url, headers }),
   };
+}
+
+/** Prints the errors that a service has logged, because the response says only that something went wrong. */
+function printErrors(lines: readonly Record<string, unknown>[]): void {
+  const errors = new Set(lines.map(({ msg, err }) => inspect(err ?? msg, { depth: null })));
+  for (const error of [...errors].slice(0, 10)) console.error(`The service logged an error: ${error}`);
 }
 
 /** Closes the app's database connection without the app's knowledge. */
