@@ -13,16 +13,25 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const folders = ['schemas', 'db', 'plugins', 'routes', 'cli', 'scripts', 'test', 'bench']
   // The container image is built without the tests and benchmarks.
   .filter((folder) => existsSync(join(root, folder)));
-/** The files of each application in `pages/`. */
-const inApplications = (...names) =>
-  readdirSync(join(root, 'pages'))
-    .flatMap((application) => names.map((name) => join('pages', application, name)))
-    .filter((path) => existsSync(join(root, path)));
+/** Folders of `pages/`. */
+const applications = readdirSync(join(root, 'pages'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && entry.name !== 'kit')
+  .map(({ name }) => name);
+const browserSources = applications.flatMap((name) => [`pages/${name}/start.ts`, `pages/${name}/style.css`]);
+const missing = browserSources.filter((path) => !existsSync(join(root, path)));
+if (missing.length > 0) {
+  console.error(
+    `Every application in pages/ needs start.ts and style.css. These files are missing: ${missing.join(', ')}`,
+  );
+  process.exit(1);
+}
 /** The files, other than code, that the service reads. */
 const assets = [
   'db/migrations',
   'locales',
-  ...inApplications('templates', 'texts'),
+  ...['kit', ...applications]
+    .flatMap((name) => [`pages/${name}/templates`, `pages/${name}/texts`])
+    .filter((path) => existsSync(join(root, path))),
   'plugins/mail/templates',
   'plugins/mail/mailbox/templates',
 ];
@@ -84,7 +93,7 @@ const { outputFiles: serviceFiles } = await build({
   write: false,
 });
 const { outputFiles: browserFiles } = await build({
-  entryPoints: inApplications('start.ts', 'style.css').map((name) => join(root, name)),
+  entryPoints: browserSources.map((path) => join(root, path)),
   outbase: root,
   outdir,
   bundle: true,
@@ -196,15 +205,16 @@ function copyIfChanged(path) {
     if (!entries.includes(entry)) rmSync(join(target, entry), { recursive: true });
 }
 
-/** Deletes the output of sources and applications that no longer exist, so that no stale test runs. */
+/** Deletes the output of sources and applications that no longer exist, so that no stale test runs and no stale file is served. */
 function removeOrphans() {
   for (const application of readdirSync(join(outdir, 'pages')))
     if (!existsSync(join(root, 'pages', application))) rmSync(join(outdir, 'pages', application), { recursive: true });
-  const made = browserFiles.map(({ path }) => relative(outdir, path));
+  const made = browserFiles.flatMap(({ path }) => ['', '.br', '.gz'].map((ending) => relative(outdir, path) + ending));
   const kept = new Set(['server.js', ...modules.map(outputOf), ...made]);
   for (const entry of readdirSync(outdir, { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath, entry.name);
     const source = relative(outdir, file).replace(/\.map$/, '');
-    if (entry.isFile() && source.endsWith('.js') && !kept.has(source)) rmSync(file);
+    const isOutput = source.endsWith('.js') || /^pages\b.*\.(css|br|gz)$/.test(source);
+    if (entry.isFile() && isOutput && !kept.has(source)) rmSync(file);
   }
 }
