@@ -9,8 +9,8 @@ import { setFlagsFromString } from 'node:v8';
  * Measured on PostgreSQL, as medians of six alternating starts with and without this module, on a machine with two busy processors: 103
  * instead of 151 MB when idle, at most 122 instead of 151 MB until then, and 0.79 instead of 0.93 seconds of processor time until the
  * first response. After 20,000 requests, 175 instead of 215 MB remain. The cost is about a fifth more processor time for each of the first
- * 10,000 requests (0.40 instead of 0.33 ms); no difference was measurable in the 50,000 after these. Collecting the garbage alone would
- * save almost as much memory when idle (108 MB), but neither the peak nor the processor time.
+ * 20,000 requests (0.40 instead of 0.33 ms). Single runs suggest that there is no difference after 50,000 more, and that collecting the
+ * garbage alone would save almost as much memory when idle, but neither the peak nor the processor time.
  */
 const [whileLoading, afterwards] = [
   ['--semi-space-growth-factor=1', '--no-opt'],

@@ -119,7 +119,7 @@ t.test('a check evaluates the first 64 characters', async (t) => {
 t.test('files are sent in the best form that a client accepts, and cached', async (t) => {
   const page = (await get('/docs')).body;
   const [, script = ''] = /src="([^"]*scalar\.js[^"]*)"/.exec(page) ?? [];
-  const [, asset = ''] = /src="([^"]*visitor\.js[^"]*)"/.exec((await get('/account/login')).body) ?? [];
+  const [, asset = ''] = /src="([^"]*sign-in\.js[^"]*)"/.exec((await get('/account/login')).body) ?? [];
   for (const url of [script, asset, '/openapi.json', '/openapi.yaml']) {
     const plain = await get(url);
     t.equal(plain.headers['content-encoding'], undefined);
