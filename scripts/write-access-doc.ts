@@ -28,8 +28,10 @@ function accessOf({ access = 'open', needs }: ApiOperation['config']): [caller: 
 
 function rowOf([name, { method, url, config }]: [string, ApiOperation]): string {
   const [caller, right] = accessOf(config);
-  const { requiresFresh, credentials = [], beforeTfa, rateClass, recordedAs } = config;
-  const session = requiresFresh ? 'fresh session' : credentials.join(' or ');
+  const { requiresFresh, credentials = [], alsoAccepts = [], beforeTfa, rateClass, recordedAs } = config;
+  const session = requiresFresh
+    ? 'fresh session'
+    : [...credentials, ...alsoAccepts.map((kind) => `also ${kind}`)].join(' or ');
   const cells = [
     code(name),
     code(`${method} ${url.replaceAll(/:(\w+)/g, '{$1}').replace(/(.)\/$/, '$1')}`),

@@ -4,7 +4,7 @@ import { plainFields } from '../../db/query-language/fields.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Need, RouteAccess } from '../../schemas/needs.js';
 import type { Caller, Principal } from '../http/caller.js';
-import { type AcceptedKinds, acceptedByDefault, requireKind } from '../http/credential.js';
+import { type AcceptedKinds, acceptedBy, requireKind } from '../http/credential.js';
 import { definePlugin, type Services } from '../platform/plugin.js';
 import { createMonitoring, type MonitoringCaller } from './monitoring.js';
 import { meetsNeed } from './needs.js';
@@ -33,6 +33,8 @@ declare module 'fastify' {
     access?: RouteAccess;
     /** The kinds of credentials that the operation accepts. Callers with another one get FORBIDDEN. Default: `acceptedByDefault`. */
     credentials?: AcceptedKinds;
+    /** Further kinds of credentials that the operation accepts, such as one that no operation accepts by default. */
+    alsoAccepts?: AcceptedKinds;
     /** Callers who do not meet this need are rejected before the service evaluates their body and query. */
     needs?: Need;
     /** Whether users who must still set up or prove a second factor can call the route. */
@@ -90,10 +92,11 @@ export const authenticationPlugin = definePlugin('access/authentication', (servi
       });
     }
     if (rule === 'permission') request.caller = principal ?? (await access.anonymous(request.client));
-    const { needs, credentials = acceptedByDefault, requiresFresh, refusesManagedUsers } = request.routeOptions.config;
+    const { config: route } = request.routeOptions;
+    const { needs, requiresFresh, refusesManagedUsers } = route;
     const caller = principal ?? request.caller;
     if (needs !== undefined && !(caller && meetsNeed(caller, needs))) throw new ApiError('FORBIDDEN');
-    if (principal) requireKind(principal, credentials);
+    if (principal) requireKind(principal, acceptedBy(route));
     if (refusesManagedUsers) signInMethods.requireUnmanaged(await ownPassword.read(request.currentUser));
     if (requiresFresh) await stepUp.requireFresh(request.currentUser);
   });

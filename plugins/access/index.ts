@@ -1,6 +1,5 @@
 import { definePlugin } from '../platform/plugin.js';
-import { createSessionResolver } from './credentials/session.js';
-import { createStaticTokenResolver } from './credentials/static-token.js';
+import { createResolvers } from './credentials/index.js';
 import { type Access, createAccess } from './service.js';
 
 declare module '../platform/plugin.js' {
@@ -11,5 +10,5 @@ declare module '../platform/plugin.js' {
 
 /** `app.access`: finds out who a caller is, and what they may do. */
 export const accessPlugin = definePlugin('access', (services) => ({
-  access: createAccess(services, [createSessionResolver(services), createStaticTokenResolver(services)]),
+  access: createAccess(services, createResolvers(services)),
 }));

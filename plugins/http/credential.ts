@@ -1,3 +1,4 @@
+import type { FastifyContextConfig } from 'fastify';
 import { ApiError } from '../../schemas/errors.js';
 import type { Caller } from './caller.js';
 
@@ -45,14 +46,20 @@ export const acceptedByDefault = ['session', 'static token'] as const satisfies 
   { scopes: null }
 >['kind'][];
 
-/** The kinds among these that an operation does not accept. */
-export const refusedAmong = (
-  kinds: readonly CredentialKind[],
-  accepted: readonly CredentialKind[] = acceptedByDefault,
-) => kinds.filter((kind) => !accepted.includes(kind));
+/** The kinds that a route accepts. Only a session can be fresh. */
+export function acceptedBy({ credentials, alsoAccepts, requiresFresh }: FastifyContextConfig) {
+  const usual: readonly CredentialKind[] = credentials ?? (requiresFresh ? ['session'] : acceptedByDefault);
+  return alsoAccepts ? [...usual, ...alsoAccepts] : usual;
+}
+
+/** The kinds among these that a route does not accept. */
+export const refusedAmong = (kinds: readonly CredentialKind[], config: FastifyContextConfig) => {
+  const accepted = acceptedBy(config);
+  return kinds.filter((kind) => !accepted.includes(kind));
+};
 
 /** @throws {ApiError} FORBIDDEN if the caller uses a credential of another kind */
-export function requireKind({ credential }: Caller, accepted: AcceptedKinds): void {
+export function requireKind({ credential }: Caller, accepted: readonly CredentialKind[]): void {
   if (credential === null || accepted.includes(credential.kind)) return;
   const names = accepted.map((kind) => credentialNames[kind]).join(' or ');
   throw new ApiError('FORBIDDEN', {

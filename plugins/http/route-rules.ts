@@ -2,7 +2,7 @@ import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fast
 import { ApiError, type ErrorCode, withErrors } from '../../schemas/errors.js';
 import { securityOf } from '../../schemas/security.js';
 import { definePlugin } from '../platform/plugin.js';
-import { acceptedByDefault, type CredentialKind, credentialNames, refusedAmong } from './credential.js';
+import { acceptedBy, acceptedByDefault, type CredentialKind, credentialNames, refusedAmong } from './credential.js';
 
 /** An operation of the API, with what its route declares. */
 export interface ApiOperation {
@@ -50,7 +50,6 @@ export const routeRulesPlugin = definePlugin('http/route-rules', (_services, app
     if (!schema?.response) throw new Error(`${what} declares no responses, so its handler could return anything.`);
     const config = route.config ?? {};
     const { access, needs, beforeTfa, recordedAs, notRecorded, acceptsUnknownKeys, requiresFresh } = config;
-    const { credentials = requiresFresh ? (['session'] as const) : acceptedByDefault } = config;
     if (!access || access === 'open') throw new Error(`${what} does not declare who may call it (config.access).`);
     if (access === 'permission' && needs === undefined)
       throw new Error(`${what} does not declare what its callers need (config.needs).`);
@@ -70,14 +69,14 @@ export const routeRulesPlugin = definePlugin('http/route-rules', (_services, app
     }
     // Without public permissions, as in a new installation, callers who need a permission need a credential.
     schema.security ??= securityOf[access === 'permission' && needs !== 'nothing' ? 'authenticated' : access];
-    const [unknown] = refusedAmong(credentials, kinds);
+    const unknown = acceptedBy(config).find((kind) => !kinds.includes(kind));
     if (unknown !== undefined) throw new Error(`${what} accepts an unknown kind of credential: ${unknown}.`);
     // Otherwise, callers could omit the credential.
-    if (refusedAmong(acceptedByDefault, credentials).length > 0 && access !== 'authenticated')
+    if (refusedAmong(acceptedByDefault, config).length > 0 && access !== 'authenticated')
       throw new Error(`${what} does not accept all credentials, but requires none (config.access).`);
     const implied: ErrorCode[] = [];
     // Also for public operations: a user who must set up two-factor authentication first may send their token along.
-    if (!beforeTfa || needs !== undefined || refusedAmong(kinds, credentials).length > 0) implied.push('FORBIDDEN');
+    if (!beforeTfa || needs !== undefined || refusedAmong(kinds, config).length > 0) implied.push('FORBIDDEN');
     if (requiresFresh) implied.push('REAUTHENTICATION_REQUIRED');
     schema.response = withErrors(schema.response as Record<string, unknown>, implied);
   });

@@ -36,9 +36,11 @@ declare module 'fastify' {
 
 /** What a route requires of its callers, for its description. */
 function requirementsOf(config: FastifyContextConfig = {}): string[] {
-  const { access, needs, credentials, requiresFresh, refusesManagedUsers, isSelfService } = config;
+  const { access, needs, requiresFresh, refusesManagedUsers, isSelfService } = config;
   const forbidden = [
-    ...refusedAmong(acceptedByDefault, credentials).map((kind) => `if you use ${credentialNames[kind]}`),
+    ...refusedAmong(acceptedByDefault, { ...config, requiresFresh: false }).map(
+      (kind) => `if you use ${credentialNames[kind]}`,
+    ),
     ...(isSelfService ? ['if the setting `self_service` is turned off and you are not an administrator'] : []),
     ...(refusesManagedUsers ? ['if a provider determines your role (`ROLE_MAPPING`)'] : []),
   ];

@@ -108,8 +108,8 @@ export function createStepUp({ config, db, clock, signInMethods }: Services, own
       methods: await methodsOf(caller, executor),
     });
 
-  /** Static tokens are for programs, which cannot prove who uses them. */
-  const canBecomeStale = ({ credential }: Caller) => credential !== null && credential.kind !== 'static token';
+  /** Other credentials are for programs, which cannot prove who uses them. */
+  const canBecomeStale = (caller: Caller) => sessionOf(caller) !== undefined;
 
   const requireFresh: StepUp['requireFresh'] = async (caller, executor = db) => {
     requireSession(caller);

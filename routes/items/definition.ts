@@ -25,6 +25,8 @@ export interface ReadRoutes {
   key: TString | TInteger;
   /** What only administrators may do with its items, whatever the permissions. */
   administratorsOnly?: readonly Action[];
+  /** What single operations declare in addition to what they have in common. */
+  config?: Partial<Record<ItemOperation, FastifyContextConfig>>;
 }
 
 /** What the read and write routes of a collection need to know about it. */
@@ -42,16 +44,30 @@ export const nounsOf = ({ one, many, nouns }: ReadRoutes): Nouns =>
 
 type Action = 'create' | 'read' | 'update' | 'delete';
 
+/** The operations on the items of a collection, with their actions. */
+const actions = {
+  list: 'read',
+  search: 'read',
+  read: 'read',
+  create: 'create',
+  update: 'update',
+  updateMany: 'update',
+  delete: 'delete',
+  deleteMany: 'delete',
+} as const;
+type ItemOperation = keyof typeof actions;
+
 /** Whether only administrators may do this with the items of a collection. */
 export const isForAdministrators = ({ collection, administratorsOnly = [] }: ReadRoutes, action: Action): boolean =>
   collection === 'activity' || administratorsOnly.includes(action);
 
 /** Who may call an operation on the items of a collection, and how it is recorded. */
-export function configOf(definition: ReadRoutes, action: Action): FastifyContextConfig {
-  const { collection } = definition;
+export function configOf(definition: ReadRoutes, operation: ItemOperation): FastifyContextConfig {
+  const { collection, config } = definition;
+  const action = actions[operation];
   const needs: Need =
     isForAdministrators(definition, action) || collection === 'activity' ? 'administrator' : { collection, action };
-  const access = { access: 'permission', needs } as const;
+  const access = { access: 'permission', needs, ...config?.[operation] } as const;
   return action === 'read' || collection === 'activity'
     ? access
     : { ...access, recordedAs: [action, collection], acceptsUnknownKeys: true };

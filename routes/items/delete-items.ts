@@ -10,7 +10,7 @@ export function deleteItems(app: App, definition: CollectionRoutes): void {
   app.delete(
     '/',
     {
-      config: { ...configOf(definition, 'delete'), timeoutMs: writeTimeoutMs },
+      config: { ...configOf(definition, 'deleteMany'), timeoutMs: writeTimeoutMs },
       schema: {
         operationId: `delete${many}`,
         tags: [tag],

@@ -10,7 +10,7 @@ export function listItems(app: App, definition: ReadRoutes): void {
   app.get(
     '/',
     {
-      config: configOf(definition, 'read'),
+      config: configOf(definition, 'list'),
       schema: {
         operationId: `list${many}`,
         tags: [tag],

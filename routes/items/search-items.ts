@@ -10,7 +10,7 @@ export function searchItems(app: App, definition: ReadRoutes): void {
   app.route({
     method: 'SEARCH',
     url: '/',
-    config: configOf(definition, 'read'),
+    config: configOf(definition, 'search'),
     schema: {
       operationId: `search${many}`,
       tags: [tag],

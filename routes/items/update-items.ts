@@ -20,7 +20,7 @@ export function updateItems(app: App, routes: CollectionRoutes): void {
   app.patch(
     '/',
     {
-      config: { ...configOf(routes, 'update'), timeoutMs: writeTimeoutMs },
+      config: { ...configOf(routes, 'updateMany'), timeoutMs: writeTimeoutMs },
       schema: {
         operationId: `update${many}`,
         tags: [tag],

@@ -3,6 +3,7 @@
 import fastify, { type FastifyContextConfig, type FastifyRequest, type FastifySchema } from 'fastify';
 import t from 'tap';
 import type { AcceptedKinds } from '../../plugins/http/credential.js';
+import { type CredentialKind, credentialNames } from '../../plugins/http/credential.js';
 import { protocolPlugin } from '../../plugins/http/protocol.js';
 import { routeRulesPlugin } from '../../plugins/http/route-rules.js';
 import { namedSchemas } from '../../schemas/common.js';
@@ -52,7 +53,8 @@ t.test('a route gets the error responses that its config implies', async (t) => 
     return statuses.slice(1);
   };
   t.strictSame(await responsesOf({}), ['403 `FORBIDDEN`']);
-  t.strictSame(await responsesOf({ beforeTfa: true }), []);
+  const kinds = Object.keys(credentialNames) as CredentialKind[];
+  t.strictSame(await responsesOf({ beforeTfa: true, credentials: kinds as [CredentialKind] }), []);
   t.strictSame(await responsesOf({ beforeTfa: true, credentials: ['session'] }), ['403 `FORBIDDEN`']);
   t.strictSame(await responsesOf({ requiresFresh: true }), ['403 `FORBIDDEN`, `REAUTHENTICATION_REQUIRED`']);
 });

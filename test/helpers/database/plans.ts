@@ -1,20 +1,28 @@
+import { getTableName, is } from 'drizzle-orm';
+import { PgTable } from 'drizzle-orm/pg-core';
 import type { FastifyInstance } from 'fastify';
+import * as schema from '../../../db/schema.js';
 import { hearStatements, type Sent } from './statements.js';
 
-/** Tables that grow with the number of users, or with time. */
-const growing = new Set([
-  'activity',
-  'identities',
-  'known_networks',
-  'login_attempts',
-  'passkeys',
-  'recovery_codes',
-  'sessions',
-  'spent_states',
-  'user_policies',
-  'user_uses',
-  'users',
+/** Tables that stay small, however many users there are. All others grow with the number of users, or with time. */
+const small = new Set([
+  'activity_chain',
+  'migration_compatibility',
+  'permissions',
+  'policies',
+  'role_policies',
+  'roles',
+  'secret_check',
+  'settings',
+  'signing_keys',
+  'user_counts',
 ]);
+const growing = new Set<string>(
+  Object.values(schema)
+    .filter((table) => is(table, PgTable))
+    .map((table) => getTableName(table))
+    .filter((name) => !small.has(name)),
+);
 
 interface Plan {
   'Node Type': string;
