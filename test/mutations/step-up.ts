@@ -108,7 +108,7 @@ export const stepUp: readonly Mutation[] = [
     ],
     tests: ['test/step-up/reauthenticate.test.ts'],
   },
-  without('a static token sets a new password', { find: 'if (principal) requireKind(principal, credentials);' }),
+  without('a static token sets a new password', { find: 'if (principal) requireKind(principal, acceptedBy(route));' }),
   {
     ids: [],
     fault: 'operations accept kinds of credentials that they do not name',
