@@ -73,7 +73,7 @@ export async function registerServices(
   await app.register(tracingPlugin, options.tracing ?? { tracing: null, faults: [] });
   await app.register(redisPlugin);
   let created: CreatedAdministrator | null = null;
-  // Before the database, because one of its first rows is the administrator, who has a password.
+  // Before the database, because creating the administrator requires hashing a password.
   await app.register(passwordsPlugin);
   await app.register(databasePlugin, {
     location: database,

@@ -111,7 +111,7 @@ export const users = pgTable(
     role: uuid('role').references(() => roles.id, { onDelete: 'set null' }),
     /** SHA-256 of the static token, in hex. */
     tokenHash: varchar('token_hash', { length: 64 }),
-    /** When the static token was set; null: there is none, or its age is not known. */
+    /** When the static token was set. Null if the user has no static token, or its age is unknown. */
     tokenSetAt: moment('token_set_at'),
     lastPage: varchar('last_page', { length: 255 }),
     provider: varchar('provider', { length: 128 }).notNull().default('default'),

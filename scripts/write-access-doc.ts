@@ -1,8 +1,7 @@
 // Writes docs/api-access.md from what the routes declare: `npm run docs`.
 import { writeFileSync } from 'node:fs';
-import { buildApp } from '../app.js';
 import type { ApiOperation } from '../plugins/http/route-rules.js';
-import { loadConfig } from '../plugins/platform/config.js';
+import { documentedPath, startDefaultApp } from './default-app.js';
 
 const callers = {
   open: 'anyone',
@@ -34,7 +33,7 @@ function rowOf([name, { method, url, config }]: [string, ApiOperation]): string 
     : [...credentials, ...alsoAccepts.map((kind) => `also ${kind}`)].join(' or ');
   const cells = [
     code(name),
-    code(`${method} ${url.replaceAll(/:(\w+)/g, '{$1}').replace(/(.)\/$/, '$1')}`),
+    code(`${method} ${documentedPath(url)}`),
     caller,
     right,
     session,
@@ -45,10 +44,7 @@ function rowOf([name, { method, url, config }]: [string, ApiOperation]): string 
   return `| ${cells.join(' | ')} |`;
 }
 
-// The result must not depend on the environment or a database of this machine.
-const config = loadConfig({ SECRET: 'needed to start and used for nothing', LOG_LEVEL: 'silent' });
-const app = await buildApp(config, { database: { kind: 'memory' } });
-await app.ready();
+const app = await startDefaultApp();
 writeFileSync(
   'docs/api-access.md',
   `# Who can call what

@@ -1,14 +1,10 @@
 // Writes the table of operations in README.md, from the OpenAPI document: `npm run docs`.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { buildApp } from '../app.js';
-import { loadConfig } from '../plugins/platform/config.js';
+import { documentedPath, startDefaultApp } from './default-app.js';
 
 const methods = ['GET', 'SEARCH', 'POST', 'PATCH', 'DELETE'];
 
-// The result must not depend on the environment or a database of this machine.
-const config = loadConfig({ SECRET: 'needed to start and used for nothing', LOG_LEVEL: 'silent' });
-const app = await buildApp(config, { database: { kind: 'memory' } });
-await app.ready();
+const app = await startDefaultApp();
 const { tags } = app.swagger() as unknown as { tags: { name: string; description: string }[] };
 const operations = [...app.operations.values()];
 await app.close();
@@ -17,7 +13,7 @@ await app.close();
 function requestsOf(tag: string): string {
   const found = operations
     .filter((operation) => operation.tag === tag)
-    .map(({ method, url }) => ({ method, path: url.replaceAll(/:(\w+)/g, '{$1}').replace(/(.)\/$/, '$1') }));
+    .map(({ method, url }) => ({ method, path: documentedPath(url) }));
   const methodsOf = (path: string) =>
     methods.filter((name) => found.some((one) => one.path === path && one.method === name));
   return [...new Set(found.map(({ path }) => path))]

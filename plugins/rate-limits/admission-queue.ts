@@ -101,7 +101,7 @@ export function createAdmissionQueue({
   /**
    * Requires that another task of the owner can start or wait.
    * @param space how many tasks may wait
-   * @returns the owner that must lose a task, if one must
+   * @returns the owner whose last task must be dropped to make room; undefined if there is room
    */
   const requirePlace = (owner: string, space: number): string | undefined => {
     if (started < atOnce) return undefined;

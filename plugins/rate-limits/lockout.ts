@@ -16,7 +16,7 @@ export interface AttemptCounter {
    * @returns `locks`: whether this attempt starts a lock if it fails
    */
   reserve(rules: AttemptRules): Promise<{ isAllowed: boolean; locks: boolean }>;
-  /** The end of the lock, in milliseconds since 1970; 0 if there is none. */
+  /** When the lock ends, in milliseconds since 1970. 0 if nothing is locked. */
   readLock(): Promise<number>;
   shortenLock(latest: Date): Promise<void>;
   /** Called when an attempt is rejected because of a lock. */

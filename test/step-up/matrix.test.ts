@@ -96,7 +96,7 @@ const callers: Caller[] = [
     add: link,
   },
   {
-    who: 'a user who has only a passkey',
+    who: 'a user with only a passkey',
     columns: { policies: [everything], password: null },
     methods: ['passkey'],
     add: ({ id }) => addPasskeyTo(service, id),
