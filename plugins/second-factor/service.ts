@@ -25,14 +25,14 @@ export interface SecondFactorUser {
   tfaLastStep: number | null;
 }
 
-/** A code that is correct but not yet used. `SecondFactor.use` consumes it, in the transaction of the operation that requires it. */
+/** A code that is correct but not yet used. `SecondFactor.consume` consumes it, in the transaction of the operation that requires it. */
 export type AcceptedCode = { sealed: string } & ({ kind: 'totp'; step: number } | { kind: 'recovery'; hash: string });
 
 export interface SecondFactor {
   /**
    * Requires the second factor of a login, for every login method.
    * @param otp a one-time password or a recovery code
-   * @returns the code to pass to `use` in the transaction of the login; null for a user without two-factor authentication
+   * @returns the code to pass to `consume` in the transaction of the login; null for a user without two-factor authentication
    * @throws {ApiError} INVALID_OTP if the code is missing, wrong or already used; REQUESTS_EXCEEDED
    */
   require(holder: SecondFactorUser, otp: string | undefined, client: Client): Promise<AcceptedCode | null>;
