@@ -5,6 +5,7 @@ import { engine } from '../helpers/database/databases.js';
 import { startCluster, withoutPrograms } from '../helpers/database/postgres-cluster.js';
 import { metricsOf } from '../helpers/measurements/metrics.js';
 import { slowness } from '../helpers/measurements/slowness.js';
+import { median } from '../helpers/measurements/statistics.js';
 import { bearer } from '../helpers/service/app.js';
 import { databaseUrl, password, recovers, startBehindProxy, variables } from '../helpers/service/outage.js';
 import { createHome, logIn, startService } from '../helpers/service/service.js';
@@ -61,11 +62,11 @@ t.test('the service handles a database that hangs', { skip }, async (t) => {
 
     cluster.freeze();
     const end = performance.now() + 12_000;
-    let slowest = 0;
+    const times: number[] = [];
     const timed = async (path: string) => {
       const start = performance.now();
       const response = await service.get(path, monitor);
-      slowest = Math.max(slowest, performance.now() - start);
+      times.push(performance.now() - start);
       return response;
     };
     // Requests of users occupy all connections in the meantime.
@@ -79,8 +80,11 @@ t.test('the service handles a database that hangs', { skip }, async (t) => {
       t.match(await (await timed('/server/health')).json(), { checks: { database: {} } });
       await sleep(200);
     }
-    t.comment(`the slowest response took ${Math.round(slowest)} ms`);
-    t.ok(slowest < 1_000 * slowness());
+    const slowest = Math.max(...times);
+    t.comment(`the median response took ${Math.round(median(times))} ms, the slowest ${Math.round(slowest)} ms`);
+    t.ok(median(times) < 250 * slowness());
+    // A busy machine can delay single responses by a second or two. One that waited for the database would take much longer.
+    t.ok(slowest < 5_000);
 
     const metrics = metricsOf(await (await timed('/metrics')).text());
     t.equal(metrics.value('gatehouse_database_up'), 0);
