@@ -1,6 +1,6 @@
 import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
 import type { DatabaseLocation } from './db/client.js';
-import { accessPlugin } from './plugins/access/index.js';
+import { accessPlugin, principalsPlugin } from './plugins/access/index.js';
 import { activityPlugin } from './plugins/activity/index.js';
 import { emailLoginPlugin } from './plugins/email-login/index.js';
 import { ownCookiesPlugin } from './plugins/http/own-cookies.js';
@@ -104,6 +104,7 @@ export async function registerServices(
   await app.register(emailLoginPlugin);
   await app.register(tfaPlugin);
   await app.register(passkeysPlugin);
+  await app.register(principalsPlugin);
   await app.register(accessPlugin);
   await app.register(itemsPlugin);
   await app.register(createdAdministratorPlugin, { created });

@@ -177,6 +177,20 @@ export const userCounts = pgTable('user_counts', {
   change: bigint('change', { mode: 'number' }).notNull(),
 });
 
+/**
+ * A single row. Triggers replace its value in every transaction that changes roles, policies, permissions, or the public policy
+ * (`change_grants_version` in `migrations/`). As long as it is the same, what was read from these tables earlier is up to date. The value is
+ * random, so that it never returns, not even if a failover loses transactions.
+ */
+export const grantsVersion = pgTable(
+  'grants_version',
+  {
+    id: integer('id').primaryKey().default(1),
+    version: uuid('version').notNull().defaultRandom(),
+  },
+  (table) => [check('grants_version_single_row', sql`${table.id} = 1`)],
+);
+
 export const rolePolicies = pgTable(
   'role_policies',
   {

@@ -1,12 +1,19 @@
 import { definePlugin } from '../platform/plugin.js';
 import { createResolvers } from './credentials/index.js';
+import { createPrincipals, type Principals } from './principals.js';
 import { type Access, createAccess } from './service.js';
 
 declare module '../platform/plugin.js' {
   interface Services {
+    principals: Principals;
     access: Access;
   }
 }
+
+/** `app.principals`: the users of credentials, with their rights. */
+export const principalsPlugin = definePlugin('access/principals', (services) => ({
+  principals: createPrincipals(services),
+}));
 
 /** `app.access`: finds out who a caller is, and what they may do. */
 export const accessPlugin = definePlugin('access', (services) => ({

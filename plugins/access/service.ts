@@ -1,4 +1,3 @@
-import { findPublicPolicies } from '../../db/queries/access/principals.js';
 import { ApiError } from '../../schemas/errors.js';
 import { type Caller, type Client, type Principal, type Rights, rightsOf } from '../http/caller.js';
 import type { Services } from '../platform/plugin.js';
@@ -19,7 +18,7 @@ export interface Access {
 const maxCandidates = 4;
 
 /** @param resolvers one for each kind of credential. If a request has several tokens, those of the first kinds are tried first. */
-export function createAccess({ db }: Services, resolvers: readonly CredentialResolver[]): Access {
+export function createAccess({ principals }: Services, resolvers: readonly CredentialResolver[]): Access {
   const recognize = async (token: string): Promise<{ rank: number; lookUp: Lookup } | undefined> => {
     for (const [rank, resolver] of resolvers.entries()) {
       const lookUp = await resolver.recognize(token);
@@ -82,7 +81,7 @@ export function createAccess({ db }: Services, resolvers: readonly CredentialRes
     },
 
     anonymous: async (client) => {
-      const policies = await findPublicPolicies(db);
+      const policies = await principals.publicPolicies();
       const rights = rightsOf({ has_tfa: true, policies }, client.ip);
       // An anonymous caller is never an administrator, whatever the public policy grants.
       const anonymous = { userId: null, role: null, roles: [], credential: null };

@@ -1,5 +1,4 @@
 import t from 'tap';
-import { findPrincipalByTokenHash } from '../../db/queries/access/principals.js';
 import type { CredentialResolver } from '../../plugins/access/credentials/resolver.js';
 import { createStaticTokenResolver } from '../../plugins/access/credentials/static-token.js';
 import { createAccess } from '../../plugins/access/service.js';
@@ -16,7 +15,7 @@ const scratch: CredentialResolver = {
     const [, scope, secret] = /^scratch:(\w+):(.+)$/.exec(token) ?? [];
     if (scope === undefined || secret === undefined) return undefined;
     return async ({ ownFields }) => {
-      const user = await findPrincipalByTokenHash(app.db, hashToken(secret), ownFields);
+      const user = await app.principals.ofTokenHash(hashToken(secret), ownFields);
       const credential = { kind: 'scratch', id: scope, scopes: [scope], client: 'a program' } as unknown as Credential;
       return user && { user, credential };
     };

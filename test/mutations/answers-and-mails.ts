@@ -126,8 +126,8 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'the hash of a static token is accepted as the token',
     edits: [
       {
-        find: 'findPrincipalByTokenHash(db, hashToken(token), ownFields)',
-        replace: 'findPrincipalByTokenHash(db, /^[0-9a-f]{64}$/.test(token) ? token : hashToken(token), ownFields)',
+        find: 'principals.ofTokenHash(hashToken(token), ownFields)',
+        replace: 'principals.ofTokenHash(/^[0-9a-f]{64}$/.test(token) ? token : hashToken(token), ownFields)',
       },
     ],
     tests: ['test/access/carriers.test.ts'],

@@ -3,6 +3,28 @@ import type { Mutation } from './mutation.js';
 /** What queries can read, and who may do what. */
 export const queriesAndRights: readonly Mutation[] = [
   {
+    ids: [],
+    fault: 'what roles and policies grant is kept in memory although it has changed',
+    edits: [
+      {
+        find: 'version !== null && version === current ? kept.get(name) : undefined',
+        replace: 'current !== null ? kept.get(name) : undefined',
+      },
+    ],
+    tests: ['test/access/policies.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a read joins a statement that was sent before',
+    edits: [
+      {
+        find: 'if (open?.keys === keys) open = undefined;\n      return read([...keys]);',
+        replace: 'return read([...keys]).finally(() => {\nif (open?.keys === keys) open = undefined;\n});',
+      },
+    ],
+    tests: ['test/db/batch-reader.test.ts'],
+  },
+  {
     ids: ['CVE-2023-27481', 'CVE-2024-34708', 'CVE-2026-35442', 'CVE-2023-22894', 'GHSA-2m6g-crv8-p3c6'],
     fault: 'filters compare the real value of a secret that is masked with asterisks',
     edits: [

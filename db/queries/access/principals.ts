@@ -3,6 +3,7 @@ import { createBoundedCache } from '../../bounded-cache.js';
 import type { Executor } from '../../client.js';
 import { collections } from '../../query-language/collections.js';
 import {
+  grantsVersion,
   permissions,
   policies,
   rolePolicies,
@@ -35,32 +36,60 @@ export interface PolicyRecord {
   permissions: PermissionRecord[];
 }
 
-/** A user with everything that determines their rights. Times are milliseconds since 1970. */
-export interface PrincipalRecord {
+/** A user's own data that determines who they are. Times are milliseconds since 1970. */
+interface UserRecord {
   id: string;
   status: string;
   role: string | null;
   /** Whether the user has two-factor authentication, or the session has proved a passkey that counts as two factors. */
   has_tfa: boolean;
   last_access: number | null;
-  /** The role and its ancestors. */
-  roles: string[];
-  /** The policies of the roles, of the user, and, for a user without a role, the public policy. */
-  policies: PolicyRecord[];
   /** The user's own row, as returned to a caller who may read all of it. Present only if requested. */
   own?: Item;
 }
 
+/** What a role, together with policies of the user's own, stands for. */
+export interface GrantsRecord {
+  /** The role and its ancestors. */
+  roles: readonly string[];
+  /** The policies of the roles, of the user, and, for a user without a role, the public policy. */
+  policies: readonly PolicyRecord[];
+}
+
+/** A user with everything that determines their rights. */
+export interface PrincipalRecord extends UserRecord, GrantsRecord {}
+
+export interface SessionRecord {
+  id: string;
+  generation: number;
+  last_used_at: number;
+  expires_at: number;
+  authenticated_at: number;
+  /** Milliseconds since the previous generation was replaced; null if there was none. See `advanceSession`. */
+  replaced_ago: number | null;
+}
+
 export interface SessionPrincipalRecord extends PrincipalRecord {
-  session: {
-    id: string;
-    generation: number;
-    last_used_at: number;
-    expires_at: number;
-    authenticated_at: number;
-    /** Milliseconds since the previous generation was replaced; null if there was none. See `advanceSession`. */
-    replaced_ago: number | null;
-  };
+  session: SessionRecord;
+}
+
+/** What determines the grants of a user. */
+export interface GrantKey {
+  role: string | null;
+  /** The IDs of the user's own policies, in order. */
+  own_policies: readonly string[];
+}
+
+/** The version of all grants when something was read; see `grantsVersion`. */
+interface Versioned {
+  version: string | null;
+}
+
+export interface VersionedGrants extends GrantsRecord, Versioned {}
+
+/** A user, and what determines their grants. */
+export interface HolderRecord extends UserRecord, GrantKey, Versioned {
+  role: string | null;
 }
 
 export const milliseconds = (moment: SQL) => sql`(extract(epoch from ${moment}) * 1000)::int8`;
@@ -79,22 +108,11 @@ const policyList = sql`coalesce(json_agg(json_build_object(
       )
     )), '[]')`;
 
-/**
- * The user `u`, the chain of roles and the policies, in one statement. `union` ends the chain even if it is circular.
- * @param isVerifiedByPasskey whether the session has proved a passkey that counts as two factors
- */
-export const principalFrom = (
-  source: SQL,
-  condition: SQL,
-  columns: SQL = sql``,
-  isVerifiedByPasskey: SQL = sql`false`,
-) => sql`
-  select u.id, u.status, u.role, u.tfa_secret is not null or ${isVerifiedByPasskey} as has_tfa, ${lastAccess} as last_access,
-    to_json(chain.ids) as roles, attached.list as policies ${columns}
-  from ${source}
+/** The chain of roles and the policies, in one statement. `union` ends the chain even if it is circular. @param ownPolicies a query */
+const grantsOf = (role: SQL, ownPolicies: SQL) => sql`
   cross join lateral (
     with recursive ancestors(id, parent) as (
-      select r.id, r.parent from ${roles} r where r.id = u.role
+      select r.id, r.parent from ${roles} r where r.id = ${role}
       union
       select r.id, r.parent from ${roles} r join ancestors on r.id = ancestors.parent
     )
@@ -105,65 +123,135 @@ export const principalFrom = (
     from ${policies} p
     where p.id in (
       select rp.policy from ${rolePolicies} rp where rp.role = any(chain.ids)
-      union all select up.policy from ${userPolicies} up where up."user" = u.id
-      union all select st.public_policy from ${settings} st where u.role is null
+      union all ${ownPolicies}
+      union all select st.public_policy from ${settings} st where ${role} is null
     )
-  ) attached
+  ) attached`;
+
+const userColumns = (isVerifiedByPasskey: SQL) => sql`
+    u.id, u.status, u.role, u.tfa_secret is not null or ${isVerifiedByPasskey} as has_tfa, ${lastAccess} as last_access`;
+
+/**
+ * The user `u` with their grants.
+ * @param isVerifiedByPasskey whether the session has proved a passkey that counts as two factors
+ */
+export const principalFrom = (
+  source: SQL,
+  condition: SQL,
+  columns: SQL = sql``,
+  isVerifiedByPasskey: SQL = sql`false`,
+) => sql`
+  select ${userColumns(isVerifiedByPasskey)}, to_json(chain.ids) as roles, attached.list as policies ${columns}
+  from ${source}
+  ${grantsOf(sql`u.role`, sql`select up.policy from ${userPolicies} up where up."user" = u.id`)}
   where ${condition}`;
 
 /** In milliseconds, by the database's clock, so that it does not matter which instance replaced the token and which one reads this. */
 const replacedAgo = sql`(extract(epoch from clock_timestamp() - s.replaced_at) * 1000)::int8`;
 
-export const principalOfSession = (value: (name: 'session') => Placeholder, columns: SQL) =>
-  principalFrom(
-    sql`${sessions} s join ${users} u on u.id = s."user"`,
-    sql`s.id = ${value('session')}`,
-    sql`, json_build_object(
+const sessionColumn = sql`json_build_object(
         'id', s.id, 'generation', s.generation,
         'last_used_at', ${milliseconds(sql`s.last_used_at`)}, 'expires_at', ${milliseconds(sql`s.expires_at`)},
         'authenticated_at', ${milliseconds(sql`s.authenticated_at`)},
         'replaced_ago', ${replacedAgo}
-      ) as session ${columns}`,
+      ) as session`;
+
+export const principalOfSession = (value: (name: 'session') => Placeholder, columns: SQL) =>
+  principalFrom(
+    sql`${sessions} s join ${users} u on u.id = s."user"`,
+    sql`s.id = ${value('session')}`,
+    sql`, ${sessionColumn} ${columns}`,
     sql`s.verified_by_passkey`,
   );
 
-const principalOfToken = (value: (name: 'hash') => Placeholder, own: SQL) =>
-  principalFrom(sql`${users} u`, sql`u.token_hash = ${value('hash')}`, own);
+const bySession = fixedStatement<{ session: string }, SessionPrincipalRecord>((value) =>
+  principalOfSession(value, sql``),
+);
+
+/** The user of a session, whatever the status of the session and the user. */
+export async function findPrincipalBySession(
+  executor: Executor,
+  session: string,
+): Promise<SessionPrincipalRecord | undefined> {
+  return (await bySession(executor, { session }))[0];
+}
+
+const currentVersion = sql`(select version from ${grantsVersion})`;
+
+/** The users `u`, without their grants. The column `key` is what they were found by. */
+const holdersFrom = (source: SQL, key: SQL, condition: SQL, columns: SQL, isVerifiedByPasskey: SQL = sql`false`) => sql`
+  select ${key} as key, ${userColumns(isVerifiedByPasskey)}, ${currentVersion} as version,
+    array_to_json(array(select up.policy from ${userPolicies} up where up."user" = u.id order by up.policy)) as own_policies ${columns}
+  from ${source}
+  where ${condition}`;
+
+type Keys = (name: 'keys') => Placeholder;
+
+const holdersOfSessions = (value: Keys, columns: SQL) =>
+  holdersFrom(
+    sql`${sessions} s join ${users} u on u.id = s."user"`,
+    sql`s.id`,
+    sql`s.id = any(${value('keys')}::text::uuid[])`,
+    sql`, ${sessionColumn} ${columns}`,
+    sql`s.verified_by_passkey`,
+  );
+
+const holdersOfTokens = (value: Keys, columns: SQL) =>
+  holdersFrom(sql`${users} u`, sql`u.token_hash`, sql`u.token_hash = any(${value('keys')}::text::text[])`, columns);
+
+/** Finds the holders of credentials. @returns them by the keys that they were found by */
+export type FindHolders<Row> = (
+  executor: Executor,
+  keys: readonly string[],
+  ownFields?: readonly string[],
+) => Promise<ReadonlyMap<string, Row>>;
 
 /** Two versions of a statement: as it is, and with fields of the user's own row. */
-function withOwnRow<Values extends Record<string, unknown>, Row extends PrincipalRecord>(
-  write: (value: (name: keyof Values & string) => Placeholder, own: SQL) => SQL,
-) {
-  const plain = fixedStatement<Values, Row>((value) => write(value, sql``));
-  const kept = createBoundedCache<FixedStatement<Values, Row>>(100);
-  return async (executor: Executor, values: Values, fields?: readonly string[]): Promise<Row | undefined> => {
-    if (!fields) return (await plain(executor, values))[0];
-    const statement = kept(fields.join(), () =>
-      fixedStatement((value) => write(value, sql`, ${itemAsJson(collections.users, fields, sql`u.id`)} as own`)),
-    );
-    return (await statement(executor, values))[0];
+function withOwnRow<Row extends object>(write: (value: Keys, own: SQL) => SQL): FindHolders<Row> {
+  type Found = Row & { key: string };
+  const plain = fixedStatement<{ keys: string }, Found>((value) => write(value, sql``));
+  const kept = createBoundedCache<FixedStatement<{ keys: string }, Found>>(100);
+  return async (executor, keys, fields) => {
+    const statement = !fields
+      ? plain
+      : kept(fields.join(), () =>
+          fixedStatement((value) => write(value, sql`, ${itemAsJson(collections.users, fields, sql`u.id`)} as own`)),
+        );
+    const found = await statement(executor, { keys: `{${keys.join()}}` });
+    return new Map(found.map((row) => [row.key, row]));
   };
 }
 
-const bySession = withOwnRow<{ session: string }, SessionPrincipalRecord>(principalOfSession);
-const byTokenHash = withOwnRow<{ hash: string }, PrincipalRecord>(principalOfToken);
-
 /**
- * The user of a session, whatever the status of the session and the user.
- * @param ownFields fields of the user's own row to return as `own`
+ * The users of these sessions, whatever the status of the session and the user.
+ * @param ownFields fields of the users' own rows to return as `own`
  */
-export const findPrincipalBySession = (
-  executor: Executor,
-  session: string,
-  ownFields?: readonly string[],
-): Promise<SessionPrincipalRecord | undefined> => bySession(executor, { session }, ownFields);
+export const findHoldersBySession = withOwnRow<HolderRecord & { session: SessionRecord }>(holdersOfSessions);
 
-/** Finds a user by the hash of their static token, without checking their status. */
-export const findPrincipalByTokenHash = (
-  executor: Executor,
-  hash: string,
-  ownFields?: readonly string[],
-): Promise<PrincipalRecord | undefined> => byTokenHash(executor, { hash }, ownFields);
+/** Finds users by the hashes of their static tokens, without checking their status. */
+export const findHoldersByTokenHash = withOwnRow<HolderRecord>(holdersOfTokens);
+
+const grantsOfKeys = fixedStatement<{ keys: string }, VersionedGrants>(
+  (value) => sql`
+  select to_json(chain.ids) as roles, attached.list as policies, ${currentVersion} as version
+  from rows from (jsonb_to_recordset(${value('keys')}::jsonb) as (role uuid, own_policies uuid[]))
+    with ordinality as named(role, own_policies, position)
+  ${grantsOf(sql`named.role`, sql`select unnest(named.own_policies)`)}
+  order by named.position`,
+);
+
+/** @returns the grants in the order of the keys */
+export const findGrants = (executor: Executor, keys: readonly GrantKey[]): Promise<VersionedGrants[]> =>
+  grantsOfKeys(executor, { keys: JSON.stringify(keys) });
+
+const versionStatement = fixedStatement<Record<never, never>, { version: string | null }>(
+  () => sql`select ${currentVersion} as version`,
+);
+
+/** The current version of all grants. See `grantsVersion`. */
+export async function findGrantsVersion(executor: Executor): Promise<string | null> {
+  return (await versionStatement(executor, {}))[0]?.version ?? null;
+}
 
 /** Returns one of these users for each combination of role and own policies; the others have the same rights. */
 export async function findPrincipalsAmong(executor: Executor, userIds: readonly string[]): Promise<PrincipalRecord[]> {

@@ -1,4 +1,3 @@
-import { findPrincipalBySession } from '../../../db/queries/access/principals.js';
 import { ApiError } from '../../../schemas/errors.js';
 import { clockOffset } from '../../platform/clock.js';
 import type { Services } from '../../platform/plugin.js';
@@ -6,7 +5,7 @@ import { tokenStatusOf } from '../../sessions/token-status.js';
 import type { CredentialResolver } from './resolver.js';
 
 /** Sessions, which present an access token. In a session cookie, it is void once it was replaced. */
-export function createSessionResolver({ config, db, accessTokens, clock }: Services): CredentialResolver {
+export function createSessionResolver({ config, principals, accessTokens, clock }: Services): CredentialResolver {
   const { SESSION_REFRESH_GRACE_PERIOD: gracePeriod } = config;
 
   return {
@@ -14,7 +13,7 @@ export function createSessionResolver({ config, db, accessTokens, clock }: Servi
       const claims = await accessTokens.verify(token);
       if (!claims) return undefined;
       return async ({ arrived, ownFields }) => {
-        const found = await findPrincipalBySession(db, claims.session, ownFields);
+        const found = await principals.ofSession(claims.session, ownFields);
         if (found?.id !== claims.id || found.session.expires_at <= clock().getTime()) return undefined;
         const { id, authenticated_at: authenticatedAt, last_used_at: lastUsed } = found.session;
         if (claims.generation !== undefined) {

@@ -7,6 +7,7 @@ import { hearStatements, type Sent } from './statements.js';
 /** Tables that stay small, however many users there are. All others grow with the number of users, or with time. */
 const small = new Set([
   'activity_chain',
+  'grants_version',
   'mailbox',
   'migration_compatibility',
   'permissions',
