@@ -16,6 +16,7 @@ const [hash, moment] = [/^[0-9a-f]{64}$/, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/];
 export function parametersFor({ parameters }: Sent, was: Standing, is: Standing, nextHash?: string): unknown[] {
   return parameters.map((value) => {
     if (value === was.session) return is.session;
+    if (value === `{${was.session}}`) return `{${is.session}}`;
     if (typeof value === 'number' && was.generation !== undefined && is.generation !== undefined) {
       return value - was.generation + is.generation;
     }

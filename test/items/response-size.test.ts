@@ -39,6 +39,8 @@ t.test('a relation is read once for each key, and the same items appear in every
     t.equal(response.statusCode, 200, response.body.slice(0, 200));
     return { data: response.json().data, statements: statements - before };
   };
+  // The first request also reads what the caller's policies grant.
+  await ask(1);
   const few = await ask(2);
   const many = await ask(100);
   t.ok(few.statements > 3);
