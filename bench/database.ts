@@ -32,6 +32,8 @@ export interface FilledDatabase {
    * of each page is logged as a full page. Does nothing if the role may not run a checkpoint.
    */
   writeOut(): Promise<void>;
+  /** The processes of PostgreSQL that serve the database, if it is on this machine. */
+  backends(): Promise<number[]>;
   drop(): Promise<void>;
 }
 
@@ -89,6 +91,7 @@ export async function fillDatabase(engine: Engine, users: number): Promise<Fille
       return copy;
     },
     writeOut: made.writeOut,
+    backends: made.backends,
     drop: async () => {
       await made.drop();
       for (const copy of copies) rmSync(copy, { recursive: true, force: true });
@@ -104,18 +107,22 @@ async function createOnServer() {
   place.pathname = `/${name}`;
   const onServer = async (statement: string) => {
     const sql = postgres(server, { max: 1, onnotice() {} });
-    await sql.unsafe(statement).finally(() => sql.end());
+    return await sql.unsafe(statement).finally(() => sql.end());
   };
-  const writeOut = () => onServer('checkpoint').catch(() => {});
+  const writeOut = async () => void (await onServer('checkpoint').catch(() => {}));
+  const backends = async () => {
+    const found = await onServer(`select pid from pg_stat_activity where datname = '${name}'`);
+    return found.map(({ pid }) => Number(pid));
+  };
   await onServer(`create database ${name}`);
   const drop = () => onServer(`drop database ${name} with (force)`);
-  return { place: place.href, variables: { DATABASE_URL: place.href }, writeOut, drop };
+  return { place: place.href, variables: { DATABASE_URL: place.href }, writeOut, backends, drop };
 }
 
 function createFolder() {
   const place = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
   const drop = async () => rmSync(place, { recursive: true, force: true });
-  return { place, variables: { DATA_DIR: place }, writeOut: async () => {}, drop };
+  return { place, variables: { DATA_DIR: place }, writeOut: async () => {}, backends: async () => [], drop };
 }
 
 const issuing = createRefreshTokens([deriveKey(secret, 'refresh-token')]);

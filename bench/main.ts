@@ -32,7 +32,7 @@ const results: Results = { engine, users, paired: [] };
 try {
   const setting = await startSetting(database);
   try {
-    for (const one of pairedCases(setting)) results.paired.push(await measurePaired(one, options));
+    for (const one of pairedCases(setting)) results.paired.push(await measurePaired(one, setting, options));
   } finally {
     await setting.stop();
   }

@@ -2,7 +2,7 @@ import { loadConfig } from '../plugins/platform/config.js';
 import { admin, memberEmail, secret } from './database.js';
 import type { HashingInput } from './hashing.js';
 import { load } from './load.js';
-import { runProgram } from './processes.js';
+import { processorTimes, runProgram, timeBetween } from './processes.js';
 import { reads, type Setting } from './setting.js';
 import { mean, median } from './statistics.js';
 
@@ -18,10 +18,18 @@ export interface PairedCase {
   measure(side: 'service' | 'floor', seconds: number): Promise<number>;
 }
 
+/** Processor time of one request, in milliseconds. On the embedded engine, the server includes the database. */
+export interface ProcessorTime {
+  server: number;
+  database: number;
+}
+
 export interface PairedResult extends Pick<PairedCase, 'name' | 'floor' | 'unit' | 'target'> {
   /** One value per round. */
   rounds: { service: number; floor: number; ratio: number }[];
   ratio: { median: number; lowest: number; highest: number };
+  /** Medians of the rounds; absent if hashing is all that is compared. */
+  processor?: Record<'service' | 'floor', ProcessorTime>;
 }
 
 const connections = 16;
@@ -106,24 +114,45 @@ function only({ rate, statuses }: { rate: number; statuses: Record<string, numbe
 /** Measures the two sides alternately and swaps their order each round, so that changes on the machine affect both. */
 export async function measurePaired(
   { name, floor, unit, target, measure }: PairedCase,
+  setting: Setting,
   { rounds: count, seconds }: { rounds: number; seconds: number },
 ): Promise<PairedResult> {
+  const times: Record<'service' | 'floor', ProcessorTime[]> = { service: [], floor: [] };
+  const measureWithTimes = async (side: 'service' | 'floor') => {
+    const [start, before] = [performance.now(), await processorTimesOf(setting, side)];
+    const rate = await measure(side, seconds);
+    const requests = (rate * (performance.now() - start)) / 1_000;
+    const after = await processorTimesOf(setting, side);
+    const each = (part: 'server' | 'database') => (timeBetween(before[part], after[part]) * 1_000) / requests;
+    times[side].push({ server: each('server'), database: each('database') });
+    return rate;
+  };
   // Warm up both sides: code is slow until it has run often enough.
   for (const side of ['service', 'floor'] as const) await measure(side, seconds);
   const rounds: PairedResult['rounds'] = [];
   for (let round = 0; round < count; round++) {
     const rates = { service: 0, floor: 0 };
     const order = ['service', 'floor'] as const;
-    for (const side of round % 2 === 0 ? order : order.toReversed()) rates[side] = await measure(side, seconds);
+    for (const side of round % 2 === 0 ? order : order.toReversed()) rates[side] = await measureWithTimes(side);
     rounds.push({ ...rates, ratio: rates.service / rates.floor });
   }
   const ratios = rounds.map(({ ratio }) => ratio);
   const ratio = { median: median(ratios), lowest: Math.min(...ratios), highest: Math.max(...ratios) };
   const average = (side: 'service' | 'floor') => Math.round(mean(rounds.map((round) => round[side])));
+  const timeOf = (side: 'service' | 'floor') => ({
+    server: median(times[side].map(({ server }) => server)),
+    database: median(times[side].map(({ database }) => database)),
+  });
+  const processor = { service: timeOf('service'), floor: timeOf('floor') };
   console.log(
     `${name}: ${average('service')} of ${average('floor')} ${unit}, ${percent(ratio.median)} (target: ${percent(target)})`,
   );
-  return { name, floor, unit, target, rounds, ratio };
+  return { name, floor, unit, target, rounds, ratio, ...(unit === 'requests/s' && { processor }) };
 }
+
+const processorTimesOf = async ({ database, ...servers }: Setting, side: 'service' | 'floor') => ({
+  server: processorTimes([servers[side].pid]),
+  database: processorTimes(await database.backends()),
+});
 
 export const percent = (share: number) => `${(share * 100).toFixed(1)} %`;

@@ -59,6 +59,20 @@ function markdown(
       );
     }),
   ];
+  const timed = paired.filter(({ processor }) => processor);
+  if (timed.length > 0) {
+    lines.push(
+      '',
+      row('processor time of one request', 'service', 'its database', 'floor', 'its database', 'sum, of the floor'),
+      row('---', '---', '---', '---', '---', '---'),
+      ...timed.map(({ name: title, processor }) => {
+        const { service, floor } = processor as NonNullable<typeof processor>;
+        const times = [service.server, service.database, floor.server, floor.database];
+        const share = (service.server + service.database) / (floor.server + floor.database);
+        return row(code(title), ...times.map(ms), `${share.toFixed(2)} ×`);
+      }),
+    );
+  }
   if (responsive) {
     const { unloaded, flood, batch, memory } = responsive;
     const limit = 5 * unloaded.p99;

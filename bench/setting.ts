@@ -18,7 +18,8 @@ export const reads = {
   },
 } as const;
 
-const memberCount = 20;
+/** Many, because the tokens and the rows of a single user would be in every cache. */
+const memberCount = 400;
 
 /** A filled database with the service and the floor running on it. */
 export interface Setting {

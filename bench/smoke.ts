@@ -4,11 +4,11 @@
  */
 import { fillDatabase } from './database.js';
 import { measurePaired, type PairedCase, pairedCases, percent } from './paired.js';
-import { startSetting } from './setting.js';
+import { type Setting, startSetting } from './setting.js';
 
 const start = performance.now();
-const isFallen = async (one: PairedCase, rounds: number) => {
-  const { ratio, target } = await measurePaired(one, { rounds, seconds: 1 });
+const isFallen = async (one: PairedCase, setting: Setting, rounds: number) => {
+  const { ratio, target } = await measurePaired(one, setting, { rounds, seconds: 1 });
   return ratio.median < target / 2 ? `${one.name}: ${percent(ratio.median)}, target ${percent(target)}` : undefined;
 };
 
@@ -18,9 +18,9 @@ try {
   const setting = await startSetting(database);
   try {
     for (const one of pairedCases(setting)) {
-      if (!(await isFallen(one, 2))) continue;
+      if (!(await isFallen(one, setting, 2))) continue;
       console.log('… once more:');
-      const again = await isFallen(one, 5);
+      const again = await isFallen(one, setting, 5);
       if (again) fallen.push(again);
     }
   } finally {

@@ -111,7 +111,7 @@ async function createKinds(service: Service): Promise<Kind[]> {
     const probe: Probe = { path: '/users/me', headers: bearer(token), isAllowed: true };
     return { id, email: `user${number}@example.com`, token, path: `/users/${id}`, probe };
   };
-  /** A user who has only this policy. @param values of the user */
+  /** A user with this policy and no other. */
   const userWith = (policy: { id: string }, values: object = {}) => createUser({ policies: [policy.id], ...values });
   const app = await createPolicy('App');
 

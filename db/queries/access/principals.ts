@@ -187,17 +187,23 @@ const holdersFrom = (source: SQL, key: SQL, condition: SQL, columns: SQL, isVeri
 
 type Keys = (name: 'keys') => Placeholder;
 
+/** The sub-select hides the number of keys from the planner. Otherwise, PostgreSQL would plan the statement again for every batch. */
+const arrayFrom = (value: Keys, type: 'uuid' | 'text') => {
+  const array = sql.raw(`${type}[]`);
+  return sql`(select ${value('keys')}::text::${array})::${array}`;
+};
+
 const holdersOfSessions = (value: Keys, columns: SQL) =>
   holdersFrom(
     sql`${sessions} s join ${users} u on u.id = s."user"`,
     sql`s.id`,
-    sql`s.id = any(${value('keys')}::text::uuid[])`,
+    sql`s.id = any(${arrayFrom(value, 'uuid')})`,
     sql`, ${sessionColumn} ${columns}`,
     sql`s.verified_by_passkey`,
   );
 
 const holdersOfTokens = (value: Keys, columns: SQL) =>
-  holdersFrom(sql`${users} u`, sql`u.token_hash`, sql`u.token_hash = any(${value('keys')}::text::text[])`, columns);
+  holdersFrom(sql`${users} u`, sql`u.token_hash`, sql`u.token_hash = any(${arrayFrom(value, 'text')})`, columns);
 
 /** Finds the holders of credentials. @returns them by the keys that they were found by */
 export type FindHolders<Row> = (
