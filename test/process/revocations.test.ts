@@ -6,10 +6,10 @@ import { createHome, type Service, startQuietService } from '../helpers/service/
 import { administrator } from '../helpers/users/credentials.js';
 
 /** The number of revocations. `npm run test:soak` repeats the test. */
-const count = Number(process.env.REVOCATIONS ?? 180);
+const count = Number(process.env.REVOCATIONS ?? 60);
 const password = 'the password of the administrator';
 /** Clients of each instance that send requests continuously. */
-const clientsPerInstance = 6;
+const clientsPerInstance = 2;
 
 /** A request whose response depends on a right. While the right is changing, `isAllowed` is undefined, and either response is correct. */
 interface Probe {
