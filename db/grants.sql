@@ -38,7 +38,7 @@ grant usage on schema :"schema", :"journal", :"queue" to :"role";
 revoke all on all tables in schema :"schema", :"journal", :"queue" from :"role";
 grant select, insert, update, delete on all tables in schema :"schema", :"queue" to :"role";
 grant select on :"journal".__drizzle_migrations to :"role";
-revoke insert, update, delete on :"schema".migration_compatibility from :"role";
+revoke insert, update, delete on :"schema".migration_compatibility, :"schema".grants_version from :"role";
 revoke update, delete on :"schema".activity from :"role";
 
 -- The service links each row of the audit log to the row before it, once.

@@ -78,7 +78,7 @@ export async function transact<T>(db: Executor, work: (tx: Executor) => Promise<
 /** Runs work in a transaction that is then rolled back. Throws the error that would prevent the work from being done. */
 export async function dryRun<T>(db: Executor, work: (tx: Executor) => Promise<T>): Promise<T> {
   const outcome: { result?: T } = {};
-  const end = new Error('The rehearsal is over.');
+  const end = new Error('Rolled back: dry run.');
   await transact(db, async (tx) => {
     outcome.result = await work(tx);
     throw end;

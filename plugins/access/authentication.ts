@@ -46,9 +46,7 @@ declare module 'fastify' {
   }
 }
 
-/**
- * `request.principal`, `request.currentUser` and `request.caller`. Every request is authenticated before anything else happens.
- */
+/** `request.principal`, `request.currentUser` and `request.caller`. Authenticates each request, and checks what its route requires. */
 export const authenticationPlugin = definePlugin('access/authentication', (services, app) => {
   const { config, access, stepUp, ownPassword, signInMethods, lastAccess } = services;
   app.decorateRequest('principal', null);
@@ -83,23 +81,28 @@ export const authenticationPlugin = definePlugin('access/authentication', (servi
         if (!isCookie || rule !== 'anonymous') throw error;
       }
     }
+    await admit(request, rule);
+  });
+
+  /** Checks what the route declares about callers. */
+  const admit = async (request: FastifyRequest, rule: RouteAccess) => {
     const { principal } = request;
+    const { config: route } = request.routeOptions;
     if (rule === 'authenticated' && !principal) throw new ApiError('INVALID_CREDENTIALS');
     request.isAdmitted = true;
-    if (principal?.mustSetUpTfa && !request.routeOptions.config.beforeTfa) {
+    if (principal?.mustSetUpTfa && !route.beforeTfa) {
       throw new ApiError('FORBIDDEN', {
         reason: 'Set up two-factor authentication first, or confirm your identity with your passkey',
       });
     }
     if (rule === 'permission') request.caller = principal ?? (await access.anonymous(request.client));
-    const { config: route } = request.routeOptions;
     const { needs, requiresFresh, refusesManagedUsers } = route;
     const caller = principal ?? request.caller;
     if (needs !== undefined && !(caller && meetsNeed(caller, needs))) throw new ApiError('FORBIDDEN');
     if (principal) requireKind(principal, acceptedBy(route));
     if (refusesManagedUsers) signInMethods.requireUnmanaged(await ownPassword.read(request.currentUser));
     if (requiresFresh) await stepUp.requireFresh(request.currentUser);
-  });
+  };
 
   app.addHook('onResponse', async ({ principal }) => {
     if (principal) lastAccess.recordRequest(principal);

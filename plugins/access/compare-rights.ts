@@ -2,6 +2,7 @@ import type { PermissionRecord, PolicyRecord } from '../../db/queries/access/pri
 import { collections } from '../../db/query-language/collections.js';
 import { type Filter, ruleOf } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
+import { isEmptyRule } from './permissions.js';
 
 /** The policies of a user, and the values of the variables in their rules. */
 export interface RightsHolder {
@@ -46,7 +47,7 @@ function rightsOfHolder({ policies, variables }: RightsHolder): Right[] {
 function resolved(rule: Record<string, unknown> | null, collection: string, variables: Variables): Filter | null {
   const found = Object.values(collections).find(({ name }) => name === collection);
   if (found) return ruleOf(rule, found.name, variables);
-  return rule === null || Object.keys(rule).length === 0 ? null : { kind: 'never' };
+  return isEmptyRule(rule) ? null : { kind: 'never' };
 }
 
 const isHeld = (right: Right, field: string, existing: readonly Right[]): boolean =>

@@ -2,6 +2,7 @@ import { collections } from '../../db/query-language/collections.js';
 import type { Need, NeededRight } from '../../schemas/needs.js';
 import { settingNames } from '../../schemas/settings.js';
 import type { Caller } from '../http/caller.js';
+import { isUnconditional, ownRuleOf, permissionsFor } from './permissions.js';
 
 /**
  * Whether a caller may call a route at all. Rules are not evaluated here: the access to individual items and fields is checked
@@ -11,21 +12,14 @@ export function meetsNeed(caller: Caller, need: Need): boolean {
   if (caller.admin || need === 'nothing') return true;
   if (need === 'administrator') return false;
   const { collection, action, fields, unconditional } = need;
-  if (caller.app && action === 'read' && (collection === 'users' || collection === 'roles')) return true;
-  // The settings are a single row, so a permission with a rule has no effect on them.
-  const isUnconditional = unconditional || collection === 'settings';
-  return caller.policies.some(({ permissions }) =>
-    permissions.some(
-      (permission) =>
-        permission.collection === collection &&
-        permission.action === action &&
-        (!isUnconditional || (isEmpty(permission.permissions) && isEmpty(permission.validation))) &&
-        (action === 'delete' || includesFields(permission.fields ?? [], collection, action, fields)),
-    ),
+  if (action === 'read' && ownRuleOf(caller, collection)) return true;
+  const mustBeUnconditional = unconditional || collection === 'settings';
+  return permissionsFor(caller, collection, action).some(
+    (permission) =>
+      (!mustBeUnconditional || isUnconditional(permission)) &&
+      (action === 'delete' || includesFields(permission.fields ?? [], collection, action, fields)),
   );
 }
-
-const isEmpty = (rule: Record<string, unknown> | null) => rule === null || Object.keys(rule).length === 0;
 
 function includesFields(
   granted: readonly string[],

@@ -1,16 +1,17 @@
 import { createBatchReader } from '../../db/batch-reader.js';
 import { createBoundedCache } from '../../db/bounded-cache.js';
 import {
-  type FindHolders,
-  findGrants,
+  type CreateHolderStatements,
   findGrantsVersion,
-  findHoldersBySession,
-  findHoldersByTokenHash,
+  findPublicGrants,
+  type GrantKey,
   type GrantsRecord,
   type HolderRecord,
+  holdersBySession,
+  holdersByTokenHash,
   type PolicyRecord,
   type PrincipalRecord,
-  type SessionRecord,
+  type SessionPrincipalRecord,
 } from '../../db/queries/access/principals.js';
 import type { Services } from '../platform/plugin.js';
 
@@ -20,10 +21,7 @@ export interface Principals {
    * The user of a session, whatever the status of the session and the user.
    * @param ownFields fields of the user's own row to read in the same statement
    */
-  ofSession(
-    id: string,
-    ownFields?: readonly string[],
-  ): Promise<(PrincipalRecord & { session: SessionRecord }) | undefined>;
+  ofSession(id: string, ownFields?: readonly string[]): Promise<SessionPrincipalRecord | undefined>;
   /** The user of a static token, whatever their status. */
   ofTokenHash(hash: string, ownFields?: readonly string[]): Promise<PrincipalRecord | undefined>;
   /** The policies that apply to anonymous callers: the public policy, if there is one. */
@@ -31,46 +29,43 @@ export interface Principals {
 }
 
 /**
- * Two things make this cheap. Requests that wait at the same moment share a statement. And what a role and policies stand for is kept in
- * memory: each request reads only the user, their session, and the version of all grants, which changes in the transaction of every change
- * to roles, policies, and permissions.
+ * Looking up a caller is cheap for two reasons. Requests that arrive at the same moment share a statement. And what roles and policies
+ * grant is kept in memory: each request reads only the user, their session, and the version of all grants, which changes in the transaction
+ * of every change to roles, policies, and permissions.
  */
 export function createPrincipals({ db }: Services): Principals {
   const grants = createGrantsCache();
 
-  const readGrants = createBatchReader(async (names) => {
-    const found = await findGrants(
-      db,
-      names.map((name) => JSON.parse(name)),
-    );
-    return new Map(found.map((read, index) => [names[index] ?? '', grants.keep(names[index] ?? '', read)]));
-  });
-
-  const grantsOf = async ({ role, own_policies, version }: Pick<HolderRecord, 'role' | 'own_policies' | 'version'>) => {
-    const name = JSON.stringify({ role, own_policies });
-    const found = grants.find(name, version) ?? (await readGrants(name));
-    if (!found) throw new Error('A role and policies must have grants, even if they are empty.');
-    return found;
-  };
-
-  const reader = <Holder extends HolderRecord>(find: FindHolders<Holder>) => {
-    /** One for each set of fields, because each set has a statement of its own. */
-    const readers = createBoundedCache<(key: string) => Promise<Holder | undefined>>(100);
-    return async (key: string, ownFields?: readonly string[]) => {
-      const read = readers(`${ownFields}`, () => createBatchReader((keys) => find(db, keys, ownFields)));
-      const holder = await read(key);
-      return holder && Object.assign(holder, await grantsOf(holder));
+  const readerOf = <Holder extends HolderRecord>(createStatements: CreateHolderStatements<Holder>) => {
+    const createReader = (ownFields?: readonly string[]) => {
+      const { findHolders, findPrincipals } = createStatements(ownFields);
+      const readHolder = createBatchReader((keys) => findHolders(db, keys));
+      const readPrincipal = createBatchReader((keys) => findPrincipals(db, keys));
+      return async (key: string): Promise<(Holder & GrantsRecord) | undefined> => {
+        const holder = await readHolder(key);
+        const known = holder && grants.find(holder);
+        if (!holder || known) return holder && Object.assign(holder, known);
+        // Everything is read again, so that the user and the grants are from the same moment.
+        const principal = await readPrincipal(key);
+        return principal && Object.assign(principal, grants.keep(principal, principal));
+      };
     };
+    /** One for each set of fields, because each set has statements of its own. */
+    const readers = createBoundedCache<ReturnType<typeof createReader>>(100);
+    return (key: string, ownFields?: readonly string[]) => readers(`${ownFields}`, () => createReader(ownFields))(key);
   };
 
-  const versions = createBatchReader(async ([key = '']) => new Map([[key, await findGrantsVersion(db)]]));
+  const readVersion = createBatchReader(async ([key = '']) => new Map([[key, await findGrantsVersion(db)]]));
 
   return {
-    ofSession: reader(findHoldersBySession),
-    ofTokenHash: reader(findHoldersByTokenHash),
+    ofSession: readerOf(holdersBySession),
+    ofTokenHash: readerOf(holdersByTokenHash),
     publicPolicies: async () => {
-      const version = (await versions('')) ?? null;
-      return (await grantsOf({ role: null, own_policies: [], version })).policies;
+      const nobody = { role: null, own_policies: [] };
+      const known = grants.find({ ...nobody, version: (await readVersion('')) ?? null });
+      if (known) return known.policies;
+      const { version, list } = await findPublicGrants(db);
+      return grants.keep({ ...nobody, version }, { roles: [], policies: list }).policies;
     },
   };
 }
@@ -84,33 +79,32 @@ function createGrantsCache() {
   const kept = new Map<string, GrantsRecord>();
   /** Many roles have the same policies, so each policy is kept once. */
   const policies = new Map<string, PolicyRecord>();
-
-  const clear = () => {
-    kept.clear();
-    policies.clear();
-  };
+  const nameOf = ({ role, own_policies }: GrantKey) => `${role} ${own_policies}`;
 
   return {
-    /** Grants of exactly this version. A version is never used twice, not even by a database that has lost some. */
-    find: (name: string, version: string | null) =>
-      version !== null && version === current ? kept.get(name) : undefined,
+    /** Grants of exactly this version. A version is never used twice, not even by a database that has lost transactions. */
+    find: (key: GrantKey): GrantsRecord | undefined =>
+      key.version !== null && key.version === current ? kept.get(nameOf(key)) : undefined,
 
-    keep: (name: string, { version, ...read }: GrantsRecord & { version: string | null }): GrantsRecord => {
-      if (version !== current || kept.size >= maxKept) clear();
-      current = version;
+    keep: (key: GrantKey, read: GrantsRecord): GrantsRecord => {
+      if (key.version === null || key.version !== current || kept.size >= maxKept) {
+        kept.clear();
+        policies.clear();
+      }
+      current = key.version;
       const shared = read.policies.map((policy) => {
         const first = policies.get(policy.id) ?? deepFreeze(policy);
         policies.set(policy.id, first);
         return first;
       });
       const grants = Object.freeze({ roles: Object.freeze(read.roles), policies: Object.freeze(shared) });
-      kept.set(name, grants);
+      kept.set(nameOf(key), grants);
       return grants;
     },
   };
 }
 
-/** Prevents that one request changes what others see. */
+/** Prevents one request from changing what others see. */
 function deepFreeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(deepFreeze);
   return value;

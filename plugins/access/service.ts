@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ApiError } from '../../schemas/errors.js';
 import { type Caller, type Client, type Principal, type Rights, rightsOf } from '../http/caller.js';
 import type { Services } from '../platform/plugin.js';
 import type { CredentialResolver, Lookup, PresentedIn } from './credentials/resolver.js';
+import { isEmptyRule, ownRuleOf, ownRules, permissionsFor } from './permissions.js';
 
 export interface Access {
   /**
@@ -94,17 +96,10 @@ export function createAccess({ principals }: Services, resolvers: readonly Crede
  * Whether it is certain, without a database query, that the caller may read these fields of their own row: a permission covers all
  * users or the caller's own user. If the result is false, the row may still match the rule of another permission.
  */
-function seesOwnRow({ admin, app, policies }: Rights, fields: readonly string[]): boolean {
-  if (admin || app) return true;
-  const granted = policies
-    .flatMap(({ permissions }) => permissions)
-    .filter(({ collection, action }) => collection === 'users' && action === 'read')
-    .filter(({ permissions: rule }) => isAlwaysOwn(rule))
+function seesOwnRow(rights: Rights, fields: readonly string[]): boolean {
+  if (rights.admin || ownRuleOf(rights, 'users')) return true;
+  const granted = permissionsFor(rights, 'users', 'read')
+    .filter(({ permissions: rule }) => isEmptyRule(rule) || isDeepStrictEqual(rule, ownRules.users))
     .map(({ fields }) => new Set(fields));
   return fields.every((name) => granted.some((names) => names.has('*') || names.has(name)));
-}
-
-function isAlwaysOwn(rule: Record<string, unknown> | null): boolean {
-  const text = JSON.stringify(rule ?? {});
-  return text === '{}' || text === '{"id":{"_eq":"$CURRENT_USER"}}';
 }

@@ -2,6 +2,7 @@ import { type CollectionName, collections } from '../../db/query-language/collec
 import { type AccessView, type ReadGrant, ruleOf, seesAll } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
 import type { Caller } from '../http/caller.js';
+import { ownRuleOf, permissionsFor } from './permissions.js';
 
 /** The values of the dynamic variables for this caller. */
 export const variablesOf = (caller: Caller, now: Date): Variables => ({
@@ -30,9 +31,7 @@ export function accessViewOf(caller: Caller, now: Date): AccessView {
 }
 
 function granted(caller: Caller, name: CollectionName, variables: Variables): ReadGrant[] {
-  return caller.policies
-    .flatMap(({ permissions }) => permissions)
-    .filter(({ collection, action }) => collection === name && action === 'read')
+  return permissionsFor(caller, name, 'read')
     .map(({ permissions, fields }) => ({
       // A grant that names no existing field would still reveal that there are items, and their keys.
       fields: fields?.includes('*')
@@ -45,7 +44,6 @@ function granted(caller: Caller, name: CollectionName, variables: Variables): Re
 
 /** An app user may read their own user and their roles. */
 function ownGrants(caller: Caller, name: CollectionName, variables: Variables): ReadGrant[] {
-  if (!caller.app || (name !== 'users' && name !== 'roles')) return [];
-  const own = name === 'users' ? { id: { _eq: '$CURRENT_USER' } } : { id: { _in: '$CURRENT_ROLES' } };
-  return [{ fields: '*', rule: ruleOf(own, name, variables) }];
+  const own = ownRuleOf(caller, name);
+  return own ? [{ fields: '*', rule: ruleOf(own, name, variables) }] : [];
 }

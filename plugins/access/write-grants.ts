@@ -3,6 +3,7 @@ import type { CollectionName } from '../../db/query-language/collections.js';
 import { type Filter, ruleOf } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
 import type { Caller } from '../http/caller.js';
+import { permissionsFor } from './permissions.js';
 
 /** A right to write these fields of the items that match the rule, if the written item passes the validation. */
 export interface WriteGrant {
@@ -24,13 +25,10 @@ export function writeGrantsOf(
   variables: Variables,
 ): readonly WriteGrant[] {
   if (caller.admin) return [everything];
-  return caller.policies
-    .flatMap(({ permissions }) => permissions)
-    .filter((permission) => permission.collection === name && permission.action === action)
-    .map(({ permissions, validation, presets, fields }) => ({
-      fields: action === 'delete' || fields?.includes('*') ? ('*' as const) : new Set(fields ?? []),
-      rule: ruleOf(permissions, name, variables),
-      validation: ruleOf(validation, name, variables),
-      presets: presets ?? {},
-    }));
+  return permissionsFor(caller, name, action).map(({ permissions, validation, presets, fields }) => ({
+    fields: action === 'delete' || fields?.includes('*') ? ('*' as const) : new Set(fields ?? []),
+    rule: ruleOf(permissions, name, variables),
+    validation: ruleOf(validation, name, variables),
+    presets: presets ?? {},
+  }));
 }

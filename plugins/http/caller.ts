@@ -54,7 +54,7 @@ export interface Rights {
   policies: readonly PolicyRecord[];
 }
 
-/** The caller and their rights, read from the database for this request only. */
+/** The caller and their rights, as they were in the database when the request arrived, or later. */
 export interface Caller extends Rights {
   /** Null for an anonymous caller. */
   userId: string | null;

@@ -7,6 +7,7 @@ import { parseFilter, seesAll } from '../../db/query-language/filter.js';
 import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import { isIpRange } from '../../schemas/ip-ranges.js';
+import { isEmptyRule, noVariables } from '../access/permissions.js';
 import type { Caller } from '../http/caller.js';
 import { invalidPayload, readValue } from './payload.js';
 import type { Change, WriteRules } from './write-engine.js';
@@ -78,15 +79,13 @@ export const policyWriteRules: WriteRules = {
 /** Collections that permissions can apply to. */
 export const permittedCollections = ['users', 'roles', 'policies', 'permissions', 'settings'] as const;
 
-const anyone = { now: new Date(0), user: null, role: null, roles: [], policies: [] };
-
 /** Parses a rule before it is stored, so that the caller who writes an invalid rule gets the error. */
 function checkRule(field: string, value: unknown, collection: string): void {
-  if (!isObject(value) || Object.keys(value).length === 0) return;
+  if (!isObject(value) || isEmptyRule(value)) return;
   if (!Object.hasOwn(collections, collection))
     throw invalidPayload(`${field}: rules are not supported for ${collection}`);
   try {
-    parseFilter(value, collections[collection as CollectionName], seesAll, anyone);
+    parseFilter(value, collections[collection as CollectionName], seesAll, noVariables);
   } catch (error) {
     const reason = error instanceof ApiError ? (error.extensions as { reason?: string }).reason : undefined;
     throw invalidPayload(`${field}: ${reason ?? 'not a valid filter'}`);

@@ -287,7 +287,8 @@ export function createWrites(
       const isDangerous = touches(items, rules[name].affectsAdministrators);
       const givesRights = touches(items, rules[name].affectsRights);
       await perform(caller, name, items, async (tx, changes, isRehearsal) => {
-        if (isDangerous || givesRights) await lockAdministrators(tx);
+        // Changes to policies wait here. Otherwise, a policy and the version of all grants could be locked in different orders.
+        if (isDangerous || givesRights || name === 'policies') await lockAdministrators(tx);
         await lockAll(tx, collection, keys);
         const allowing = await requireGrants(tx, collection, changes, grants);
         const deleted = await rules[name].makeWay?.(tx, caller, changes);

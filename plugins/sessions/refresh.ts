@@ -13,7 +13,7 @@ import { type IssuedSession, lifetimesOf, type SessionIssuer } from './issuing.j
 import { tokenStatusOf } from './token-status.js';
 
 /** What a client presents to continue a session: its refresh token or, in `session` mode, the token in its cookie. */
-export interface SessionCredential {
+export interface PresentedTokens {
   mode: SessionMode;
   /** Several if there are several cookies of this name. A neighboring host can set more of them, so any valid one is accepted. */
   tokens: readonly string[];
@@ -27,9 +27,9 @@ export interface SessionRefresh {
    * recently replaced credential gives the same successor again. After that, it ends the session.
    * @throws {ApiError} INVALID_CREDENTIALS; SERVICE_UNAVAILABLE if it takes too long
    */
-  refresh(credential: SessionCredential, client: Client): Promise<IssuedSession>;
+  refresh(credential: PresentedTokens, client: Client): Promise<IssuedSession>;
   /** Ends the sessions that a credential can continue, if any. */
-  logout(credential: SessionCredential, client: Client): Promise<void>;
+  logout(credential: PresentedTokens, client: Client): Promise<void>;
 }
 
 /** The contents of a token. The hash is null in `session` mode. */
@@ -66,7 +66,7 @@ export function createRefresh(
   };
 
   /** The tokens that this service issued, reduced to the newest one of each session. */
-  const readAll = async ({ mode, tokens }: SessionCredential) => {
+  const readAll = async ({ mode, tokens }: PresentedTokens) => {
     const bySession = new Map<string, PresentedToken>();
     let isExpired = false;
     for (const token of tokens) {

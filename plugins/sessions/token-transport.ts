@@ -3,7 +3,7 @@ import { ApiError } from '../../schemas/errors.js';
 import type { SessionMode, SessionTokens } from '../../schemas/sessions.js';
 import { definePlugin } from '../platform/plugin.js';
 import type { IssuedSession } from './issuing.js';
-import type { SessionCredential } from './refresh.js';
+import type { PresentedTokens } from './refresh.js';
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -11,9 +11,9 @@ declare module 'fastify' {
      * The credential with which the request continues or ends a session. Each mode has exactly one place for it.
      * @throws {ApiError} INVALID_PAYLOAD if there is no credential at that place
      */
-    sessionCredential(body: { refresh_token?: string; mode?: SessionMode }): SessionCredential;
+    presentedTokens(body: { refresh_token?: string; mode?: SessionMode }): PresentedTokens;
     /** The credential in the cookie of a mode; undefined if the request does not have that cookie. */
-    cookieCredential(mode: 'session' | 'cookie'): SessionCredential | undefined;
+    tokensInCookie(mode: 'session' | 'cookie'): PresentedTokens | undefined;
     /**
      * Sets the cookies that the mode of the session requires, and returns the tokens for the body. After a login in a browser, also sets
      * the cookie by which the service recognizes it.
@@ -40,14 +40,14 @@ export const tokenTransportPlugin = definePlugin('sessions/token-transport', ({ 
   };
   const arrivalOf = (reply: FastifyReply) => performance.now() - reply.elapsedTime;
 
-  app.decorateReply('sessionCredential', function (this: FastifyReply, body): SessionCredential {
+  app.decorateReply('presentedTokens', function (this: FastifyReply, body): PresentedTokens {
     const mode = body.mode ?? (body.refresh_token ? 'json' : 'cookie');
     const { name, tokens } = placeOf(this.request, mode, body.refresh_token);
     if (tokens.length === 0) throw new ApiError('INVALID_PAYLOAD', { reason: `Mode ${mode} requires the ${name}` });
     return { mode, tokens, arrived: arrivalOf(this) };
   });
 
-  app.decorateReply('cookieCredential', function (this: FastifyReply, mode) {
+  app.decorateReply('tokensInCookie', function (this: FastifyReply, mode) {
     const tokens = this.request.cookieValues(cookieOf[mode]);
     return tokens.length === 0 ? undefined : { mode, tokens, arrived: arrivalOf(this) };
   });

@@ -8,6 +8,7 @@ import { forbiddenField } from '../../db/query-language/invalid-query.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import { type SettingName, type SettingsInput, settingNames } from '../../schemas/settings.js';
+import { isUnconditional, noVariables, permissionsFor } from '../access/permissions.js';
 import { requireSafeSettings } from '../access/public-rights.js';
 import type { Caller } from '../http/caller.js';
 import { isPolicy } from '../passwords/rules/policy.js';
@@ -79,16 +80,11 @@ export function createSettings({ db, activity, stepUp }: Services): ProjectSetti
 
 function permitted(caller: Caller, action: 'read' | 'update'): ReadonlySet<SettingName> {
   if (caller.admin) return new Set(settingNames);
-  const named = caller.policies
-    .flatMap(({ permissions }) => permissions)
-    .filter((permission) => permission.collection === 'settings' && permission.action === action)
-    // The settings are a single row, for which rules are not evaluated. A permission with a rule therefore grants nothing.
-    .filter(({ permissions, validation }) => isEmpty(permissions) && isEmpty(validation))
+  const named = permissionsFor(caller, 'settings', action)
+    .filter(isUnconditional)
     .flatMap(({ fields }) => fields ?? []);
   return new Set(named.includes('*') ? settingNames : settingNames.filter((name) => named.includes(name)));
 }
-
-const isEmpty = (rule: Record<string, unknown> | null) => rule === null || Object.keys(rule).length === 0;
 
 function checkPasswordPolicy(policy: string | null | undefined): void {
   if (policy === undefined || policy === null || isPolicy(policy)) return;
@@ -96,13 +92,12 @@ function checkPasswordPolicy(policy: string | null | undefined): void {
 }
 
 const addressesOnly: AccessView = (name) => (name === 'users' ? [{ fields: new Set(['email']), rule: null }] : []);
-const nobody = { now: new Date(0), user: null, role: null, roles: [], policies: [] };
 
 /** The filter is evaluated for an address that does not belong to a user yet, so it can use only the field `email`. */
 function checkEmailFilter(filter: Record<string, unknown> | null | undefined): void {
   if (filter === undefined || filter === null) return;
   try {
-    parseFilter(filter, collections.users, addressesOnly, nobody);
+    parseFilter(filter, collections.users, addressesOnly, noVariables);
   } catch {
     throw new ApiError('FAILED_VALIDATION', { field: 'public_registration_email_filter', path: [], type: 'filter' });
   }

@@ -5,6 +5,7 @@ import type { QueryInput } from '../../db/query-language/query.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { ActionAccess, MyPermissions } from '../../schemas/permissions.js';
 import type { Globals } from '../../schemas/policies.js';
+import { isEmptyRule, ownRuleOf, permissionsFor } from '../access/permissions.js';
 import type { Caller, Principal } from '../http/caller.js';
 import { permittedCollections } from '../items/rules.js';
 import type { Meta } from '../items/service.js';
@@ -61,6 +62,7 @@ export function createUsers({ db, items }: Services): Users {
     },
 
     readMe: async (caller, input) => {
+      // It was read together with the caller's rights (`readsOwnRow`).
       if (caller.ownRow) return { data: caller.ownRow };
       try {
         return await items.read(caller, 'users', caller.userId, input);
@@ -75,12 +77,10 @@ export function createUsers({ db, items }: Services): Users {
 function accessTo(caller: Caller, collection: (typeof permittedCollections)[number]): MyPermissions[string] {
   const accessFor = (action: PermissionRecord['action']): ActionAccess => {
     if (caller.admin) return { access: 'full', fields: ['*'] };
-    const permissions = caller.policies
-      .flatMap((policy) => policy.permissions)
-      .filter((permission) => permission.collection === collection && permission.action === action);
-    const isOwn = caller.app && action === 'read' && (collection === 'users' || collection === 'roles');
+    const permissions = permissionsFor(caller, collection, action);
+    const isOwn = action === 'read' && ownRuleOf(caller, collection) !== undefined;
     if (permissions.length === 0 && !isOwn) return { access: 'none' };
-    const isFull = permissions.some((permission) => Object.keys(permission.permissions ?? {}).length === 0);
+    const isFull = permissions.some((permission) => isEmptyRule(permission.permissions));
     const fields = new Set(permissions.flatMap((permission) => permission.fields ?? []));
     if (isOwn) fields.add('*');
     return {

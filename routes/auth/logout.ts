@@ -29,7 +29,7 @@ export function logout(app: App): void {
       },
     },
     async (request, reply) => {
-      const credential = reply.sessionCredential(request.body);
+      const credential = reply.presentedTokens(request.body);
       await app.sessions.logout(credential, request.client);
       reply.clearReceivedCookies();
       return reply.code(204).send();

@@ -33,7 +33,7 @@ export function refresh(app: App): void {
       },
     },
     async (request, reply) => {
-      const credential = reply.sessionCredential(request.body);
+      const credential = reply.presentedTokens(request.body);
       return { data: reply.sendTokens(await app.sessions.refresh(credential, request.client)) };
     },
   );

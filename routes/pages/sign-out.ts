@@ -5,7 +5,7 @@ export function signOut(app: App): void {
   app.post('/sign-out', async (request, reply) => {
     request.requireOwnSite();
     for (const mode of ['session', 'cookie'] as const) {
-      const credential = reply.cookieCredential(mode);
+      const credential = reply.tokensInCookie(mode);
       if (credential) await app.sessions.logout(credential, request.client);
     }
     reply.clearReceivedCookies();

@@ -7,8 +7,8 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'what roles and policies grant is kept in memory although it has changed',
     edits: [
       {
-        find: 'version !== null && version === current ? kept.get(name) : undefined',
-        replace: 'current !== null ? kept.get(name) : undefined',
+        find: 'key.version !== null && key.version === current ? kept.get(nameOf(key)) : undefined',
+        replace: 'current !== null ? kept.get(nameOf(key)) : undefined',
       },
     ],
     tests: ['test/access/policies.test.ts'],

@@ -93,22 +93,26 @@ t.test('two instances behind nginx keep working while one of them is killed unde
         () => '127.0.2.1',
       );
       const email = memberOf('logsIn', 0);
-      const guess = async () => (await ask('POST', '/auth/login', { email, password: 'a wrong guess' })).status;
+      let logins = 0;
+      const logIn = async (password: string): Promise<number> => {
+        logins++;
+        const { status } = await ask('POST', '/auth/login', { email, password });
+        // A busy instance asks clients to try again.
+        return status === 503 ? sleep(500).then(() => logIn(password)) : status;
+      };
+      const guess = () => logIn('a wrong guess');
       const read = async () => (await ask('GET', '/server/info')).status;
       const many = (what: () => Promise<number>, count: number) => Promise.all(Array.from({ length: count }, what));
       const guesses = await many(guess, 12);
       const reads = await many(read, points / 2);
       await kill(0);
       guesses.push(...(await many(guess, 20)));
-      t.equal(guesses.filter((status) => status === 401).length, 25, 'exactly this many guesses are verified');
-      t.equal(
-        (await ask('POST', '/auth/login', { email, password: firstPassword })).status,
-        429,
-        'the account is locked on both instances',
-      );
-      t.equal((await ask('POST', '/auth/login', { email, password: firstPassword })).status, 429);
+      const verified = guesses.filter((status) => status === 401).length;
+      t.equal(verified, 25, `exactly this many guesses are verified: ${guesses}`);
+      t.equal(await logIn(firstPassword), 429, 'the account is locked on both instances');
+      t.equal(await logIn(firstPassword), 429);
       reads.push(...(await many(read, points)));
-      const counted = reads.filter((status) => status === 200).length + guesses.length + 2;
+      const counted = reads.filter((status) => status === 200).length + logins;
       t.equal(counted, points, 'exactly this many requests are allowed');
     },
   );

@@ -1,5 +1,4 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
-import { createBoundedCache } from '../../bounded-cache.js';
 import type { Executor } from '../../client.js';
 import { collections } from '../../query-language/collections.js';
 import {
@@ -14,7 +13,7 @@ import {
   users,
   userUses,
 } from '../../schema.js';
-import { type FixedStatement, fixedStatement, rows } from '../../statements.js';
+import { fixedStatement, rows } from '../../statements.js';
 import { itemAsJson } from '../items/item-columns.js';
 import type { Item } from '../items/items.js';
 
@@ -48,7 +47,7 @@ interface UserRecord {
   own?: Item;
 }
 
-/** What a role, together with policies of the user's own, stands for. */
+/** What a role and a user's own policies grant. */
 export interface GrantsRecord {
   /** The role and its ancestors. */
   roles: readonly string[];
@@ -73,24 +72,16 @@ export interface SessionPrincipalRecord extends PrincipalRecord {
   session: SessionRecord;
 }
 
-/** What determines the grants of a user. */
+/** What determines the grants of a user, and the version of all grants when it was read; see `grantsVersion`. */
 export interface GrantKey {
   role: string | null;
   /** The IDs of the user's own policies, in order. */
   own_policies: readonly string[];
-}
-
-/** The version of all grants when something was read; see `grantsVersion`. */
-interface Versioned {
   version: string | null;
 }
 
-export interface VersionedGrants extends GrantsRecord, Versioned {}
-
 /** A user, and what determines their grants. */
-export interface HolderRecord extends UserRecord, GrantKey, Versioned {
-  role: string | null;
-}
+export interface HolderRecord extends UserRecord, GrantKey {}
 
 export const milliseconds = (moment: SQL) => sql`(extract(epoch from ${moment}) * 1000)::int8`;
 
@@ -128,6 +119,8 @@ const grantsOf = (role: SQL, ownPolicies: SQL) => sql`
     )
   ) attached`;
 
+const grantsColumns = sql`, to_json(chain.ids) as roles, attached.list as policies`;
+
 const userColumns = (isVerifiedByPasskey: SQL) => sql`
     u.id, u.status, u.role, u.tfa_secret is not null or ${isVerifiedByPasskey} as has_tfa, ${lastAccess} as last_access`;
 
@@ -141,7 +134,7 @@ export const principalFrom = (
   columns: SQL = sql``,
   isVerifiedByPasskey: SQL = sql`false`,
 ) => sql`
-  select ${userColumns(isVerifiedByPasskey)}, to_json(chain.ids) as roles, attached.list as policies ${columns}
+  select ${userColumns(isVerifiedByPasskey)} ${grantsColumns} ${columns}
   from ${source}
   ${grantsOf(sql`u.role`, sql`select up.policy from ${userPolicies} up where up."user" = u.id`)}
   where ${condition}`;
@@ -178,86 +171,67 @@ export async function findPrincipalBySession(
 
 const currentVersion = sql`(select version from ${grantsVersion})`;
 
-/** The users `u`, without their grants. The column `key` is what they were found by. */
-const holdersFrom = (source: SQL, key: SQL, condition: SQL, columns: SQL, isVerifiedByPasskey: SQL = sql`false`) => sql`
-  select ${key} as key, ${userColumns(isVerifiedByPasskey)}, ${currentVersion} as version,
-    array_to_json(array(select up.policy from ${userPolicies} up where up."user" = u.id order by up.policy)) as own_policies ${columns}
-  from ${source}
-  where ${condition}`;
-
-type Keys = (name: 'keys') => Placeholder;
-
-/** The sub-select hides the number of keys from the planner. Otherwise, PostgreSQL would plan the statement again for every batch. */
-const arrayFrom = (value: Keys, type: 'uuid' | 'text') => {
+/**
+ * The keys as rows. The sub-select hides their number from the planner. Otherwise, PostgreSQL would plan the statement again for every
+ * batch. The join lets it read only the partitions that contain the keys.
+ */
+const namedBy = (keys: Placeholder, type: 'uuid' | 'text') => {
   const array = sql.raw(`${type}[]`);
-  return sql`(select ${value('keys')}::text::${array})::${array}`;
+  return sql`unnest((select ${keys}::text::${array})) as named(key)`;
 };
 
-const holdersOfSessions = (value: Keys, columns: SQL) =>
-  holdersFrom(
-    sql`${sessions} s join ${users} u on u.id = s."user"`,
-    sql`s.id`,
-    sql`s.id = any(${arrayFrom(value, 'uuid')})`,
-    sql`, ${sessionColumn} ${columns}`,
-    sql`s.verified_by_passkey`,
-  );
+/** Finds the holders of credentials. @returns the holders, by key */
+type FindByKeys<Row> = (executor: Executor, keys: readonly string[]) => Promise<ReadonlyMap<string, Row>>;
 
-const holdersOfTokens = (value: Keys, columns: SQL) =>
-  holdersFrom(sql`${users} u`, sql`u.token_hash`, sql`u.token_hash = any(${arrayFrom(value, 'text')})`, columns);
+/** How to find the users of one kind of credential, without and with their grants. */
+export interface HolderStatements<Holder extends HolderRecord> {
+  findHolders: FindByKeys<Holder>;
+  findPrincipals: FindByKeys<Holder & GrantsRecord>;
+}
 
-/** Finds the holders of credentials. @returns them by the keys that they were found by */
-export type FindHolders<Row> = (
-  executor: Executor,
-  keys: readonly string[],
+/** @param ownFields fields of the users' own rows to return as `own` */
+export type CreateHolderStatements<Holder extends HolderRecord> = (
   ownFields?: readonly string[],
-) => Promise<ReadonlyMap<string, Row>>;
+) => HolderStatements<Holder>;
 
-/** Two versions of a statement: as it is, and with fields of the user's own row. */
-function withOwnRow<Row extends object>(write: (value: Keys, own: SQL) => SQL): FindHolders<Row> {
-  type Found = Row & { key: string };
-  const plain = fixedStatement<{ keys: string }, Found>((value) => write(value, sql``));
-  const kept = createBoundedCache<FixedStatement<{ keys: string }, Found>>(100);
-  return async (executor, keys, fields) => {
-    const statement = !fields
-      ? plain
-      : kept(fields.join(), () =>
-          fixedStatement((value) => write(value, sql`, ${itemAsJson(collections.users, fields, sql`u.id`)} as own`)),
-        );
-    const found = await statement(executor, { keys: `{${keys.join()}}` });
-    return new Map(found.map((row) => [row.key, row]));
+function statementsFor<Holder extends HolderRecord>(
+  sourceOf: (keys: Placeholder) => SQL,
+  columns: SQL = sql``,
+  isVerifiedByPasskey: SQL = sql`false`,
+): CreateHolderStatements<Holder> {
+  const ownPolicies = sql`select up.policy from ${userPolicies} up where up."user" = u.id`;
+  const find = <Row extends Holder>(own: SQL, grants: { columns: SQL; from: SQL }): FindByKeys<Row> => {
+    const statement = fixedStatement<{ keys: string }, Row & { key: string }>(
+      (value) => sql`
+      select named.key, ${userColumns(isVerifiedByPasskey)}, ${currentVersion} as version,
+        array_to_json(array(${ownPolicies} order by up.policy)) as own_policies ${columns} ${own} ${grants.columns}
+      from ${sourceOf(value('keys'))} ${grants.from}`,
+    );
+    return async (executor, keys) => {
+      const found = await statement(executor, { keys: `{${keys.join()}}` });
+      return new Map(found.map((row) => [row.key, row]));
+    };
+  };
+  return (ownFields) => {
+    const own = ownFields ? sql`, ${itemAsJson(collections.users, ownFields, sql`u.id`)} as own` : sql``;
+    return {
+      findHolders: find(own, { columns: sql``, from: sql`` }),
+      findPrincipals: find(own, { columns: grantsColumns, from: grantsOf(sql`u.role`, ownPolicies) }),
+    };
   };
 }
 
-/**
- * The users of these sessions, whatever the status of the session and the user.
- * @param ownFields fields of the users' own rows to return as `own`
- */
-export const findHoldersBySession = withOwnRow<HolderRecord & { session: SessionRecord }>(holdersOfSessions);
-
-/** Finds users by the hashes of their static tokens, without checking their status. */
-export const findHoldersByTokenHash = withOwnRow<HolderRecord>(holdersOfTokens);
-
-const grantsOfKeys = fixedStatement<{ keys: string }, VersionedGrants>(
-  (value) => sql`
-  select to_json(chain.ids) as roles, attached.list as policies, ${currentVersion} as version
-  from rows from (jsonb_to_recordset(${value('keys')}::jsonb) as (role uuid, own_policies uuid[]))
-    with ordinality as named(role, own_policies, position)
-  ${grantsOf(sql`named.role`, sql`select unnest(named.own_policies)`)}
-  order by named.position`,
+/** The users of these sessions, whatever the status of the session and the user. */
+export const holdersBySession = statementsFor<HolderRecord & { session: SessionRecord }>(
+  (keys) => sql`${namedBy(keys, 'uuid')} join ${sessions} s on s.id = named.key join ${users} u on u.id = s."user"`,
+  sql`, ${sessionColumn}`,
+  sql`s.verified_by_passkey`,
 );
 
-/** @returns the grants in the order of the keys */
-export const findGrants = (executor: Executor, keys: readonly GrantKey[]): Promise<VersionedGrants[]> =>
-  grantsOfKeys(executor, { keys: JSON.stringify(keys) });
-
-const versionStatement = fixedStatement<Record<never, never>, { version: string | null }>(
-  () => sql`select ${currentVersion} as version`,
+/** The users of static tokens, by the hashes of these, whatever their status. */
+export const holdersByTokenHash = statementsFor<HolderRecord>(
+  (keys) => sql`${namedBy(keys, 'text')} join ${users} u on u.token_hash = named.key`,
 );
-
-/** The current version of all grants. See `grantsVersion`. */
-export async function findGrantsVersion(executor: Executor): Promise<string | null> {
-  return (await versionStatement(executor, {}))[0]?.version ?? null;
-}
 
 /** Returns one of these users for each combination of role and own policies; the others have the same rights. */
 export async function findPrincipalsAmong(executor: Executor, userIds: readonly string[]): Promise<PrincipalRecord[]> {
@@ -292,4 +266,23 @@ const publicPolicies = fixedStatement<Record<never, never>, { list: PolicyRecord
 export async function findPublicPolicies(executor: Executor): Promise<PolicyRecord[]> {
   const [found] = await publicPolicies(executor, {});
   return found?.list ?? [];
+}
+
+const publicGrants = fixedStatement<Record<never, never>, { version: string | null; list: PolicyRecord[] }>(
+  () =>
+    sql`select ${currentVersion} as version, ${policyList} as list from ${policies} p where p.id in (select st.public_policy from ${settings} st)`,
+);
+
+/** The same, and the version of all grants. */
+export async function findPublicGrants(executor: Executor): Promise<{ version: string | null; list: PolicyRecord[] }> {
+  return (await publicGrants(executor, {}))[0] ?? { version: null, list: [] };
+}
+
+const versionAlone = fixedStatement<Record<never, never>, { version: string | null }>(
+  () => sql`select ${currentVersion} as version`,
+);
+
+/** The current version of all grants. See `grantsVersion`. */
+export async function findGrantsVersion(executor: Executor): Promise<string | null> {
+  return (await versionAlone(executor, {}))[0]?.version ?? null;
 }

@@ -10,7 +10,9 @@ export async function hasNoUsers(executor: Executor): Promise<boolean> {
 
 /** Inserts the single row of settings with its defaults, if it does not exist. */
 export async function ensureSettings(executor: Executor): Promise<void> {
-  await executor.insert(settings).values({ id: 1 }).onConflictDoNothing();
+  // Even an insert without an effect would run the trigger that changes the version of all grants.
+  const found = await executor.select({ id: settings.id }).from(settings);
+  if (found.length === 0) await executor.insert(settings).values({ id: 1 }).onConflictDoNothing();
 }
 
 /** Creates the Administrator role, its policy, and the first user, and gives the user this role. */

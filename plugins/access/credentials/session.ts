@@ -4,7 +4,7 @@ import type { Services } from '../../platform/plugin.js';
 import { tokenStatusOf } from '../../sessions/token-status.js';
 import type { CredentialResolver } from './resolver.js';
 
-/** Sessions, which present an access token. In a session cookie, it is void once it was replaced. */
+/** Sessions, which present an access token. In a session cookie, it is no longer valid once it has been replaced. */
 export function createSessionResolver({ config, principals, accessTokens, clock }: Services): CredentialResolver {
   const { SESSION_REFRESH_GRACE_PERIOD: gracePeriod } = config;
 
