@@ -243,7 +243,7 @@ export const queriesAndRights: readonly Mutation[] = [
     tests: ['test/access/escalation.test.ts'],
   },
   {
-    ids: ['CVE-2026-55077'],
+    ids: [],
     fault: 'users who may update users can change administrators',
     edits: [
       {
