@@ -1,4 +1,3 @@
-import postgres from 'postgres';
 import { admin, type FilledDatabase, memberEmail } from './database.js';
 import { startNginx, startRedis } from './front.js';
 import { type Load, type LoadResult, load } from './load.js';
@@ -54,11 +53,6 @@ export async function measureInstances(
     services,
     counts.filter((count) => count > 0),
   );
-  const sql = postgres(database.place, { max: 1, onnotice() {} });
-  const backends = async () => {
-    const rows = await sql`select pid from pg_stat_activity where datname = current_database()`;
-    return rows.map(({ pid }) => Number(pid));
-  };
   const [first] = services as [Server];
   const cases = await casesOf(database, first);
   const results: InstancesResult[] = [];
@@ -68,12 +62,12 @@ export async function measureInstances(
       for (let round = -1; round < rounds; round++) {
         for (const count of counts) {
           const pids = { services: services.map(({ pid }) => pid), redis: [redis.pid], nginx: [nginx.pid] };
-          const before = timesOf({ ...pids, postgres: await backends() });
+          const before = timesOf({ ...pids, postgres: await database.backends() });
           const url = nginx.urlOf.get(count) ?? first.url;
           const result = await load({ ...what, url, connections, seconds: round < 0 ? 2 : seconds });
           const answers = Object.values(result.statuses).reduce((sum, one) => sum + one, 0);
           if (answers !== result.statuses['200']) throw new Error(`${name}: ${JSON.stringify(result.statuses)}`);
-          const after = timesOf({ ...pids, postgres: await backends() });
+          const after = timesOf({ ...pids, postgres: await database.backends() });
           const each = (key: keyof ProcessorTimes) => (timeBetween(before[key], after[key]) * 1_000) / answers;
           const processor = {
             services: each('services'),
@@ -88,7 +82,6 @@ export async function measureInstances(
       results.push(...summed(name, measured));
     }
   } finally {
-    await sql.end();
     await Promise.all([nginx.stop(), ...services.map((service) => service.stop())]);
     await redis.stop();
   }

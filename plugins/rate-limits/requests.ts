@@ -58,7 +58,7 @@ const uncounted = new Set(['/server/ping', '/server/health', '/.well-known/jwks.
 
 /**
  * Whether this is a request from a load balancer, or from a service that verifies tokens. These need a response even if all requests
- * seem to come from one address. Responding to them costs no more than rejecting them, unless the service has to look up a credential.
+ * seem to come from one address. A response is as cheap as an error, unless the request has a credential that the service must look up.
  */
 function isProbe({ method, url, headers }: FastifyRequest): boolean {
   const isRead = method === 'GET' || method === 'HEAD';

@@ -43,7 +43,7 @@ t.test('new migrations change the tables and their data once', async (t) => {
   }
 });
 
-t.test('if one of several new migrations fails, no migration takes effect', async (t) => {
+t.test('a failed migration also rolls back the migrations that ran before it', async (t) => {
   const { connection, db, folder, countApplied } = await createUpgrade(t);
   addMigration(folder, { tag: '9998_deletion', sql: 'DELETE FROM "users";' });
   addMigration(folder, { tag: '9999_failure', sql: 'ALTER TABLE "missing" ADD COLUMN "name" text;' });

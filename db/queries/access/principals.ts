@@ -99,11 +99,13 @@ const policyList = sql`coalesce(json_agg(json_build_object(
       )
     )), '[]')`;
 
-/** The chain of roles and the policies, in one statement. `union` ends the chain even if it is circular. @param ownPolicies a query */
-const grantsOf = (role: SQL, ownPolicies: SQL) => sql`
+const ownPolicies = sql`select up.policy from ${userPolicies} up where up."user" = u.id`;
+
+/** The chain of roles and the policies of the user `u`. `union` ends the chain even if it is circular. */
+const grantsOfUser = sql`
   cross join lateral (
     with recursive ancestors(id, parent) as (
-      select r.id, r.parent from ${roles} r where r.id = ${role}
+      select r.id, r.parent from ${roles} r where r.id = u.role
       union
       select r.id, r.parent from ${roles} r join ancestors on r.id = ancestors.parent
     )
@@ -115,7 +117,7 @@ const grantsOf = (role: SQL, ownPolicies: SQL) => sql`
     where p.id in (
       select rp.policy from ${rolePolicies} rp where rp.role = any(chain.ids)
       union all ${ownPolicies}
-      union all select st.public_policy from ${settings} st where ${role} is null
+      union all select st.public_policy from ${settings} st where u.role is null
     )
   ) attached`;
 
@@ -136,7 +138,7 @@ export const principalFrom = (
 ) => sql`
   select ${userColumns(isVerifiedByPasskey)} ${grantsColumns} ${columns}
   from ${source}
-  ${grantsOf(sql`u.role`, sql`select up.policy from ${userPolicies} up where up."user" = u.id`)}
+  ${grantsOfUser}
   where ${condition}`;
 
 /** In milliseconds, by the database's clock, so that it does not matter which instance replaced the token and which one reads this. */
@@ -199,7 +201,6 @@ function statementsFor<Holder extends HolderRecord>(
   columns: SQL = sql``,
   isVerifiedByPasskey: SQL = sql`false`,
 ): CreateHolderStatements<Holder> {
-  const ownPolicies = sql`select up.policy from ${userPolicies} up where up."user" = u.id`;
   const find = <Row extends Holder>(own: SQL, grants: { columns: SQL; from: SQL }): FindByKeys<Row> => {
     const statement = fixedStatement<{ keys: string }, Row & { key: string }>(
       (value) => sql`
@@ -216,7 +217,7 @@ function statementsFor<Holder extends HolderRecord>(
     const own = ownFields ? sql`, ${itemAsJson(collections.users, ownFields, sql`u.id`)} as own` : sql``;
     return {
       findHolders: find(own, { columns: sql``, from: sql`` }),
-      findPrincipals: find(own, { columns: grantsColumns, from: grantsOf(sql`u.role`, ownPolicies) }),
+      findPrincipals: find(own, { columns: grantsColumns, from: grantsOfUser }),
     };
   };
 }
@@ -257,26 +258,19 @@ export async function findPrincipalOfRole(executor: Executor, role: string): Pro
   return found;
 }
 
-const publicPolicies = fixedStatement<Record<never, never>, { list: PolicyRecord[] }>(
-  () =>
-    sql`select ${policyList} as list from ${policies} p where p.id in (select st.public_policy from ${settings} st)`,
-);
-
-/** The policies that apply to anonymous callers: the public policy, if there is one. */
-export async function findPublicPolicies(executor: Executor): Promise<PolicyRecord[]> {
-  const [found] = await publicPolicies(executor, {});
-  return found?.list ?? [];
-}
-
 const publicGrants = fixedStatement<Record<never, never>, { version: string | null; list: PolicyRecord[] }>(
   () =>
     sql`select ${currentVersion} as version, ${policyList} as list from ${policies} p where p.id in (select st.public_policy from ${settings} st)`,
 );
 
-/** The same, and the version of all grants. */
+/** The policies that apply to anonymous callers, which are the public policy if there is one, and the version of all grants. */
 export async function findPublicGrants(executor: Executor): Promise<{ version: string | null; list: PolicyRecord[] }> {
   return (await publicGrants(executor, {}))[0] ?? { version: null, list: [] };
 }
+
+/** The policies that apply to anonymous callers. */
+export const findPublicPolicies = async (executor: Executor): Promise<PolicyRecord[]> =>
+  (await findPublicGrants(executor)).list;
 
 const versionAlone = fixedStatement<Record<never, never>, { version: string | null }>(
   () => sql`select ${currentVersion} as version`,
