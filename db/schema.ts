@@ -461,6 +461,89 @@ export const spentStates = pgTable(
   (table) => [index('spent_states_expires_at_index').on(table.expiresAt)],
 );
 
+const list = (name: string) => jsonb(name).$type<string[]>();
+const noItems = sql`'[]'::jsonb`;
+
+/** The applications that sign users in with Gatehouse (OpenID Connect clients). */
+export const clients = pgTable(
+  'clients',
+  {
+    id: key(),
+    name: varchar('name', { length: 100 }).notNull(),
+    logoUri: text('logo_uri'),
+    /** Confidential clients have a secret; public ones, such as apps, cannot keep one. */
+    type: varchar('type', { length: 16 }).$type<'public' | 'confidential'>().notNull(),
+    /** Exactly as they were entered, because they are compared character by character. */
+    redirectUris: list('redirect_uris').notNull().default(noItems),
+    postLogoutRedirectUris: list('post_logout_redirect_uris').notNull().default(noItems),
+    /** The origins whose pages may call the protocol's endpoints from a browser. */
+    allowedOrigins: list('allowed_origins').notNull().default(noItems),
+    grantTypes: list('grant_types').notNull().default(sql`'["authorization_code", "refresh_token"]'::jsonb`),
+    /** The scopes that the client may request; null: all scopes of OpenID Connect and of its resources. */
+    scopes: list('scopes'),
+    /**
+     * The identifiers of the resources that the client may request. A trigger keeps them up to date when a resource is renamed or deleted
+     * (`update_client_resources` in `migrations/`).
+     */
+    resources: list('resources').notNull().default(noItems),
+    /** Users are not asked for consent. */
+    firstParty: boolean('first_party').notNull().default(false),
+    /** ID tokens contain only the claims of the protocol. */
+    minimalIdToken: boolean('minimal_id_token').notNull().default(false),
+    /** Durations, such as `15m`; null: the default. */
+    accessTokenTtl: varchar('access_token_ttl', { length: 16 }),
+    refreshTokenTtl: varchar('refresh_token_ttl', { length: 16 }),
+    idTokenSignedResponseAlg: varchar('id_token_signed_response_alg', { length: 16 })
+      .$type<'RS256' | 'ES256' | 'EdDSA'>()
+      .notNull()
+      .default('RS256'),
+    backchannelLogoutUri: text('backchannel_logout_uri'),
+    pkceRequired: boolean('pkce_required').notNull().default(true),
+    createdAt: moment('created_at').notNull().defaultNow(),
+  },
+  (table) => [
+    check('clients_type_check', sql`${table.type} in ('public', 'confidential')`),
+    check(
+      'clients_id_token_signed_response_alg_check',
+      sql`${table.idTokenSignedResponseAlg} in ('RS256', 'ES256', 'EdDSA')`,
+    ),
+  ],
+);
+
+/** The secrets of confidential clients. A client has one without an end and, for a day after a change, the one before it. */
+export const clientSecrets = pgTable(
+  'client_secrets',
+  {
+    id: key(),
+    client: uuid('client')
+      .notNull()
+      .references(() => clients.id, { onDelete: 'cascade' }),
+    /** SHA-256 of the secret, in hex. */
+    hash: varchar('hash', { length: 64 }).notNull(),
+    createdAt: moment('created_at').notNull(),
+    /** The time until which a replaced secret is accepted; null: the secret is the current one. */
+    expiresAt: moment('expires_at'),
+  },
+  (table) => [index('client_secrets_client_index').on(table.client)],
+);
+
+/** APIs that accept access tokens of Gatehouse (resource servers). */
+export const resources = pgTable(
+  'resources',
+  {
+    id: key(),
+    /** An absolute URI without a fragment: the audience of the tokens. */
+    identifier: varchar('identifier', { length: 255 }).notNull(),
+    name: varchar('name', { length: 100 }).notNull(),
+    scopes: list('scopes').notNull().default(noItems),
+    accessTokenTtl: varchar('access_token_ttl', { length: 16 }).notNull().default('10m'),
+    /** Whether clients that are not registered can request tokens for it. */
+    openToUnregistered: boolean('open_to_unregistered').notNull().default(false),
+    createdAt: moment('created_at').notNull().defaultNow(),
+  },
+  (table) => [uniqueIndex('resources_identifier_unique').on(table.identifier)],
+);
+
 /** A single row: the settings of the project. */
 export const settings = pgTable(
   'settings',
@@ -481,8 +564,21 @@ export const settings = pgTable(
     selfService: boolean('self_service').notNull().default(true),
     selfDeletion: boolean('self_deletion').notNull().default(false),
     emailLogin: boolean('email_login').notNull().default(false),
+    /** Which clients may identify themselves by the URL of their own metadata, instead of being registered. */
+    unregisteredClients: varchar('unregistered_clients', { length: 16 })
+      .$type<'off' | 'listed' | 'any'>()
+      .notNull()
+      .default('off'),
+    /** The hosts of these URLs that `listed` allows: `host`, or `host:port` for another port than 443. */
+    unregisteredClientHosts: jsonb('unregistered_client_hosts')
+      .$type<string[]>()
+      .notNull()
+      .default(sql`'[]'::jsonb`),
   },
-  (table) => [check('settings_single_row', sql`${table.id} = 1`)],
+  (table) => [
+    check('settings_single_row', sql`${table.id} = 1`),
+    check('settings_unregistered_clients_check', sql`${table.unregisteredClients} in ('off', 'listed', 'any')`),
+  ],
 );
 
 /** Emails that were not sent: what the service would have sent, for development. */

@@ -7,11 +7,14 @@ import { hearStatements, type Sent } from './statements.js';
 /** Tables that stay small, however many users there are. All others grow with the number of users, or with time. */
 const small = new Set([
   'activity_chain',
+  'client_secrets',
+  'clients',
   'grants_version',
   'mailbox',
   'migration_compatibility',
   'permissions',
   'policies',
+  'resources',
   'role_policies',
   'roles',
   'secret_check',
