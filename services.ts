@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastif
 import type { DatabaseLocation } from './db/client.js';
 import { accessPlugin, principalsPlugin } from './plugins/access/index.js';
 import { activityPlugin } from './plugins/activity/index.js';
+import { applicationsPlugin } from './plugins/applications/index.js';
 import { emailLoginPlugin } from './plugins/email-login/index.js';
 import { ownCookiesPlugin } from './plugins/http/own-cookies.js';
 import { invitesPlugin } from './plugins/invites/index.js';
@@ -115,6 +116,7 @@ export async function registerServices(
   await app.register(registrationPlugin);
   await app.register(providersPlugin);
   await app.register(settingsPlugin);
+  await app.register(applicationsPlugin);
 }
 
 /**

@@ -570,10 +570,7 @@ export const settings = pgTable(
       .notNull()
       .default('off'),
     /** The hosts of these URLs that `listed` allows: `host`, or `host:port` for another port than 443. */
-    unregisteredClientHosts: jsonb('unregistered_client_hosts')
-      .$type<string[]>()
-      .notNull()
-      .default(sql`'[]'::jsonb`),
+    unregisteredClientHosts: jsonb('unregistered_client_hosts').$type<string[]>().notNull().default(sql`'[]'::jsonb`),
   },
   (table) => [
     check('settings_single_row', sql`${table.id} = 1`),

@@ -3,6 +3,8 @@ import { policiesRoutes } from './access/policies.js';
 import { rolesRoutes } from './access/roles.js';
 import { activityRoutes } from './activity/index.js';
 import type { App } from './app.js';
+import { clientsRoutes } from './applications/clients.js';
+import { resourcesRoutes } from './applications/resources.js';
 import { authRoutes } from './auth/index.js';
 import { sessionsRoutes } from './auth/sessions.js';
 import { wellKnownRoutes } from './auth/well-known.js';
@@ -36,6 +38,8 @@ export async function routes(app: App): Promise<void> {
   await app.register(policiesRoutes, { prefix: '/policies' });
   await app.register(permissionsRoutes, { prefix: '/permissions' });
   await app.register(settingsRoutes, { prefix: '/settings' });
+  await app.register(clientsRoutes, { prefix: '/clients' });
+  await app.register(resourcesRoutes, { prefix: '/resources' });
   await app.register(mailsRoutes, { prefix: '/mails' });
   await app.register(activityRoutes, { prefix: '/activity' });
   await app.register(serverRoutes, { prefix: '/server' });

@@ -34,6 +34,7 @@ export const activityActions = {
   email_change_cancel: 'Canceled the requested change of email address.',
   email_change: 'Confirmed a new email address with a link.',
   export: 'Exported their account data.',
+  secret_create: 'Created a new secret for a client.',
   mail_retry: 'Retried an email that had failed.',
   create: 'Created an item.',
   update: 'Updated an item or the settings.',
@@ -81,6 +82,8 @@ const activityCollections = [
   'passkeys',
   'mails',
   'signing_keys',
+  'clients',
+  'resources',
 ] as const;
 
 /** The collection of the item that an event affects. */

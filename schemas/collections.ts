@@ -87,6 +87,8 @@ const isNullable = ({ anyOf = [] }: TSchema): boolean => anyOf.some(({ type }: T
 export function collectionSchemas({
   input,
   updateOnly,
+  createdOnly,
+  isForAdministrators,
   key,
   inputExample,
   ...read
@@ -94,16 +96,31 @@ export function collectionSchemas({
   input: TObject;
   /** Properties that an update of one item accepts in addition to its fields. */
   updateOnly?: TProperties;
+  /** Properties that the response to a creation contains in addition to the fields of the item. */
+  createdOnly?: TProperties;
+  /** Whether only administrators can read the items. No field is ever hidden from them. */
+  isForAdministrators?: true;
   key: TSchema;
   inputExample: Record<string, unknown>;
 }): CollectionSchemas {
   const { one, many, example } = read;
-  const { query, schemas } = describedReads({
-    ...read,
-    properties: orHidden(read.properties),
-    description: `${read.description} If you can read a field on other items but not on this one, the field is null. \`id\` is omitted instead of being null.`,
-  });
-  const { response, listResponse } = schemas;
+  const { query, schemas } = describedReads(
+    isForAdministrators
+      ? read
+      : {
+          ...read,
+          properties: orHidden(read.properties),
+          description: `${read.description} If you can read a field on other items but not on this one, the field is null. \`id\` is omitted instead of being null.`,
+        },
+  );
+  const createdItem =
+    createdOnly &&
+    named(`Created${one}`, {
+      ...Type.Partial(Closed({ ...read.properties, ...createdOnly }, { description: `A new ${one.toLowerCase()}.` })),
+      examples: [example],
+    });
+  const response = createdItem ? withMeta(createdItem, example) : schemas.response;
+  const listResponse = createdItem ? withMeta(Type.Array(createdItem), [example]) : schemas.listResponse;
 
   const created = named(`New${one}`, {
     ...input,

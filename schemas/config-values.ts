@@ -53,9 +53,15 @@ export const durationText = (pattern: string, options: About & { default: String
     .Decode((value) => ms(value as StringValue))
     .Encode((value) => ms(value) as StringValue);
 
-/** `15m`, `7d`, `12h`; decoded to milliseconds. At least one second, which is the unit of time in tokens. */
-export const lifetime = (options: About & { default: StringValue }) =>
-  durationText('^[1-9](\\d{0,5}[smh]|\\d{0,3}[dw])$', options);
+/** `15m`, `7d`, `12h`. At least one second, which is the unit of time in tokens. */
+const lifetimePattern = '^[1-9](\\d{0,5}[smh]|\\d{0,3}[dw])$';
+
+/** The milliseconds that a text such as `15m` stands for; undefined if it is malformed. */
+export const readLifetime = (value: string): number | undefined =>
+  new RegExp(lifetimePattern).test(value) ? ms(value as StringValue) : undefined;
+
+/** `15m`, `7d`, `12h`; decoded to milliseconds. */
+export const lifetime = (options: About & { default: StringValue }) => durationText(lifetimePattern, options);
 
 /** The same, or `0`. */
 export const lifetimeOrNone = (options: About & { default: StringValue }) =>
@@ -108,7 +114,7 @@ export const listOf = (value: string): readonly string[] =>
     .filter(Boolean);
 
 /** Whether an origin is written exactly as browsers write it (RFC 6454, 6.2), without a path or default port. */
-const isWebOrigin = (value: string): boolean =>
+export const isWebOrigin = (value: string): boolean =>
   /^https?:\/\/[a-z0-9.:[\]-]+$/.test(value) && parseUrl(value)?.origin === value;
 
 /** Schemes whose origins are not those of an app. Pages from files and `data:` URLs send the origin `null`. */
@@ -129,7 +135,7 @@ const schemesWithoutOrigin = new Set([
  * Whether an origin is that of an app that has its own scheme, such as `capacitor://localhost`, `tauri://localhost`, or
  * `chrome-extension://…`. Browsers write the scheme in lowercase, and keep the case of the host.
  */
-function isAppOrigin(value: string): boolean {
+export function isAppOrigin(value: string): boolean {
   const [, scheme] = /^([a-z][a-z0-9+.-]*):\/\/[A-Za-z0-9._-]+(:\d{1,5})?$/.exec(value) ?? [];
   return scheme !== undefined && !schemesWithoutOrigin.has(scheme);
 }

@@ -54,6 +54,15 @@ const properties = {
     description:
       'Whether users can log in with a code or a link from an email. Only administrators can change this setting.',
   }),
+  unregistered_clients: Type.Union([Type.Literal('off'), Type.Literal('listed'), Type.Literal('any')], {
+    description:
+      'Which clients can identify themselves with the https URL of their own metadata, without being registered (Client ID Metadata Documents): none (`off`), those whose host is in `unregistered_client_hosts` (`listed`), or all (`any`). Only administrators can change this setting.',
+  }),
+  unregistered_client_hosts: Type.Array(Type.String({ maxLength: 260 }), {
+    maxItems: 200,
+    description:
+      'The hosts that `listed` allows, such as `app.example.com`, or `app.example.com:8443` for another port than 443. Only administrators can change this setting.',
+  }),
 };
 
 export type SettingName = keyof typeof properties;

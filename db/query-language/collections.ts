@@ -1,9 +1,20 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { ValueType } from '../../schemas/operators.js';
-import { activity, permissions, policies, rolePolicies, roles, userPolicies, users, userUses } from '../schema.js';
+import {
+  activity,
+  clients,
+  permissions,
+  policies,
+  resources,
+  rolePolicies,
+  roles,
+  userPolicies,
+  users,
+  userUses,
+} from '../schema.js';
 
-export type CollectionName = 'users' | 'roles' | 'policies' | 'permissions' | 'activity';
+export type CollectionName = 'users' | 'roles' | 'policies' | 'permissions' | 'activity' | 'clients' | 'resources';
 
 /** The collections that requests may write to. */
 export type WritableCollection = Exclude<CollectionName, 'activity'>;
@@ -64,6 +75,8 @@ export interface Collection {
   /** A table with exactly one row for each item, for columns that change often. `key` is its primary key, which refers to the item. */
   beside?: { table: PgTable; key: string };
   keyType: 'uuid' | 'integer';
+  /** Only administrators can read and write the items, whatever the permissions. */
+  isForAdministrators?: true;
   /** Every field that a query may name, in the order of responses. Fields that are not listed here do not exist. */
   fields: ReadonlyMap<string, Field>;
 }
@@ -95,6 +108,16 @@ const collection = (
   keyType: Collection['keyType'],
   ...fields: [string, Field][]
 ): Collection => ({ name, table, keyType, fields: new Map(fields) });
+
+/** Lists of at most `items` texts. @param length maximum length of each, in characters */
+const lists = (maxList: { items: number; length: number }, ...names: string[]): [string, Field][] =>
+  names.map((name) => [name, value(name, 'json', { required: true, maxList })]);
+
+const createdAt: [string, Field] = ['created_at', value('created_at', 'timestamp', { required: true, readOnly: true })];
+
+/** The lists of URIs of a client, and of scopes. */
+const uriList = { items: 50, length: 2000 };
+const scopeList = { items: 200, length: 128 };
 
 /** Maximum size of the data that a provider supplies about a user, in bytes of JSON. */
 export const maxAuthDataBytes = 64 * 1024;
@@ -141,7 +164,7 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
       ...required('boolean', undefined, 'email_notifications'),
       ...texts(255, 'appearance', 'theme_dark', 'theme_light'),
       ...objects(16 * 1024, 'theme_light_overrides', 'theme_dark_overrides'),
-      ['created_at', value('created_at', 'timestamp', { required: true, readOnly: true })],
+      createdAt,
       ['email_verified_at', value('email_verified_at', 'timestamp', { readOnly: true })],
     ),
     beside: { table: userUses, key: 'user' },
@@ -187,21 +210,61 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
     ...objects(16 * 1024, 'permissions', 'validation', 'presets'),
     ['fields', value('fields', 'json', { maxList: { items: 500, length: 255 } })],
   ),
-  activity: collection(
-    'activity',
-    activity,
-    'uuid',
-    ...required('uuid', undefined, 'id'),
-    ...required('timestamp', undefined, 'timestamp'),
-    ...required('text', 32, 'action'),
-    ...required('text', 16, 'outcome'),
-    ...texts(32, 'code', 'reason'),
-    ['user', value('user', 'uuid', { target: 'users' })],
-    ...texts(16, 'collection'),
-    ...texts(64, 'item'),
-    ...texts(45, 'ip'),
-    ...texts(255, 'user_agent'),
-    ...texts(128, 'request_id'),
-    ...values('json', 'changed'),
-  ),
+  clients: {
+    ...collection(
+      'clients',
+      clients,
+      'uuid',
+      ...required('uuid', undefined, 'id'),
+      ...required('text', 100, 'name'),
+      ...texts(2000, 'logo_uri'),
+      ...required('text', 16, 'type'),
+      ...lists(uriList, 'redirect_uris', 'post_logout_redirect_uris', 'allowed_origins'),
+      ...lists({ items: 10, length: 100 }, 'grant_types'),
+      ['scopes', value('scopes', 'json', { maxList: scopeList })],
+      ...lists({ items: 100, length: 255 }, 'resources'),
+      ...required('boolean', undefined, 'first_party', 'minimal_id_token'),
+      ...texts(16, 'access_token_ttl', 'refresh_token_ttl'),
+      ...required('text', 16, 'id_token_signed_response_alg'),
+      ...texts(2000, 'backchannel_logout_uri'),
+      ...required('boolean', undefined, 'pkce_required'),
+      createdAt,
+    ),
+    isForAdministrators: true,
+  },
+  resources: {
+    ...collection(
+      'resources',
+      resources,
+      'uuid',
+      ...required('uuid', undefined, 'id'),
+      ...required('text', 255, 'identifier'),
+      ...required('text', 100, 'name'),
+      ...lists(scopeList, 'scopes'),
+      ...required('text', 16, 'access_token_ttl'),
+      ...required('boolean', undefined, 'open_to_unregistered'),
+      createdAt,
+    ),
+    isForAdministrators: true,
+  },
+  activity: {
+    ...collection(
+      'activity',
+      activity,
+      'uuid',
+      ...required('uuid', undefined, 'id'),
+      ...required('timestamp', undefined, 'timestamp'),
+      ...required('text', 32, 'action'),
+      ...required('text', 16, 'outcome'),
+      ...texts(32, 'code', 'reason'),
+      ['user', value('user', 'uuid', { target: 'users' })],
+      ...texts(16, 'collection'),
+      ...texts(64, 'item'),
+      ...texts(45, 'ip'),
+      ...texts(255, 'user_agent'),
+      ...texts(128, 'request_id'),
+      ...values('json', 'changed'),
+    ),
+    isForAdministrators: true,
+  },
 };

@@ -15,7 +15,7 @@ export const variablesOf = (caller: Caller, now: Date): Variables => ({
 
 /**
  * What a caller may read. Administrators may read everything. Other callers may read what the permissions of their policies grant,
- * and app users may also read their own user and roles. Only administrators may read the audit log. Rules are parsed when
+ * and app users may also read their own user and roles. Some collections are only for administrators. Rules are parsed when
  * a collection is first used.
  */
 export function accessViewOf(caller: Caller, now: Date): AccessView {
@@ -23,7 +23,7 @@ export function accessViewOf(caller: Caller, now: Date): AccessView {
   const variables = variablesOf(caller, now);
   const known = new Map<CollectionName, readonly ReadGrant[]>();
   return (name) => {
-    if (name === 'activity') return [];
+    if (collections[name].isForAdministrators) return [];
     const grants = known.get(name) ?? [...granted(caller, name, variables), ...ownGrants(caller, name, variables)];
     known.set(name, grants);
     return grants;

@@ -1,5 +1,5 @@
 import type { PermissionRecord } from '../../db/queries/access/principals.js';
-import type { CollectionName } from '../../db/query-language/collections.js';
+import { type CollectionName, collections } from '../../db/query-language/collections.js';
 import { type Filter, ruleOf } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
 import type { Caller } from '../http/caller.js';
@@ -25,6 +25,7 @@ export function writeGrantsOf(
   variables: Variables,
 ): readonly WriteGrant[] {
   if (caller.admin) return [everything];
+  if (collections[name].isForAdministrators) return [];
   return permissionsFor(caller, name, action).map(({ permissions, validation, presets, fields }) => ({
     fields: action === 'delete' || fields?.includes('*') ? ('*' as const) : new Set(fields ?? []),
     rule: ruleOf(permissions, name, variables),

@@ -89,14 +89,12 @@ export function readValue(collection: Collection, name: string, field: ValueFiel
   }
 }
 
-const stringListFields = new Set(['tags', 'ip_access', 'fields']);
-
 function readJson(collection: Collection, name: string, field: ValueField, value: unknown): unknown {
   const tooLong = () => new ApiError('VALUE_TOO_LONG', { collection: collection.name, field: name, value: null });
-  if (stringListFields.has(name)) {
+  if (field.maxList) {
     const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');
     if (!isList) throw invalidPayload(`${name} must be a list of strings`);
-    const { items = Number.POSITIVE_INFINITY, length = Number.POSITIVE_INFINITY } = field.maxList ?? {};
+    const { items, length } = field.maxList;
     if (value.length > items || value.some((item) => [...item].length > length)) throw tooLong();
     return value;
   }

@@ -1,6 +1,6 @@
 import type { Executor } from '../../db/client.js';
 import { brokenConstraint } from '../../db/failures.js';
-import { existingKeys, type Key } from '../../db/queries/items/writes.js';
+import { existingKeys, type Key, rowsWithValues } from '../../db/queries/items/writes.js';
 import { type Collection, collections } from '../../db/query-language/collections.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Payload } from './payload.js';
@@ -22,6 +22,40 @@ export async function checkNewKeys(
     if (existing.has(id))
       throw new ApiError('RECORD_NOT_UNIQUE', { collection: collection.name, field: 'id', value: input.id });
     existing.add(id);
+  }
+}
+
+/**
+ * Requires that a value is unique: it must not occur twice in the request or exist in another row.
+ * @param shown the value that the error contains
+ * @throws {ApiError} RECORD_NOT_UNIQUE
+ */
+export async function checkUnique<Item extends { keys: readonly Key[]; payload: Payload }>(
+  tx: Executor,
+  collection: Collection,
+  changes: readonly Item[],
+  field: string,
+  column: string,
+  letterCase: 'exact' | 'any',
+  shown: (change: Item) => unknown,
+): Promise<void> {
+  const seen = new Map<string, { change: Item; keys: readonly Key[] }>();
+  const duplicateError = (change: Item) =>
+    new ApiError('RECORD_NOT_UNIQUE', { collection: collection.name, field, value: shown(change) ?? null });
+  for (const change of changes) {
+    const value = change.payload.columns[column];
+    if (typeof value !== 'string') continue;
+    const canonical = letterCase === 'any' ? value.toLowerCase() : value;
+    if (seen.has(canonical) || change.keys.length > 1) throw duplicateError(change);
+    seen.set(canonical, { change, keys: change.keys });
+  }
+  for (const { id, value, stored } of await rowsWithValues(tx, collection, column, [...seen.keys()], letterCase)) {
+    const found = seen.get(value);
+    if (!found) continue;
+    if (!found.keys.includes(id)) throw duplicateError(found.change);
+    // A value that is already stored is not a change, and has no consequences.
+    const { columns } = found.change.payload;
+    if (columns[column] === stored) delete columns[column];
   }
 }
 

@@ -13,7 +13,12 @@ import { invalidPayload, readValue } from './payload.js';
 import type { Change, WriteRules } from './write-engine.js';
 
 /** A field that accepts only a fixed set of values. */
-const oneOf = (field: string, column: string, vocabulary: readonly string[], canonical = (value: string) => value) =>
+export const oneOf = (
+  field: string,
+  column: string,
+  vocabulary: readonly string[],
+  canonical = (value: string) => value,
+) =>
   [
     field,
     (value: unknown, { columns }: Change['payload']) => {

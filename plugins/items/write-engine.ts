@@ -69,14 +69,25 @@ export interface WriteRules {
   updateAction?(change: Change): ActivityAction;
   /** The state before an update, by item key, for the listeners that notify users of it. */
   details?(tx: Executor, changes: readonly Change[]): Promise<DetailsByKey>;
-  /** Applies the consequences of a write, in the same transaction. */
-  after?(tx: Executor, caller: Caller, changes: readonly Change[], action: 'create' | 'update'): Promise<void>;
+  /**
+   * Applies the consequences of a write, in the same transaction.
+   * @returns what the response to a creation contains in addition to the stored fields
+   */
+  after?(
+    tx: Executor,
+    caller: Caller,
+    changes: readonly Change[],
+    action: 'create' | 'update',
+  ): Promise<AddedFields | undefined>;
   /** What the response to an update contains in addition to the stored fields of one of the items. */
   added?(
     caller: Caller,
     updates: readonly { keys: readonly Key[]; input: object }[],
   ): Promise<{ key: Key; fields: Record<string, unknown> } | undefined>;
 }
+
+/** Fields that are not stored, by item key. */
+export type AddedFields = ReadonlyMap<Key, Record<string, unknown>>;
 
 type DetailsByKey = ReadonlyMap<Key, EventDetails>;
 
@@ -91,13 +102,13 @@ export interface Change {
 type Item = Change & { fields: readonly string[] };
 
 export interface Writes {
-  /** Creates all items or none. @returns their keys, in order */
+  /** Creates all items or none. @returns their keys, in order, and what the response contains in addition to their stored fields */
   create(
     caller: Caller,
     name: WritableCollection,
     inputs: readonly unknown[],
     form: { isBatch: boolean },
-  ): Promise<Key[]>;
+  ): Promise<{ keys: readonly Key[]; added?: AddedFields | undefined }>;
   /** Updates all items or none. */
   update(
     caller: Caller,
@@ -242,7 +253,7 @@ export function createWrites(
   return {
     create: async (caller, name, inputs, { isBatch }) => {
       const grants = grantsFor(caller, name, 'create');
-      if (inputs.length === 0) return [];
+      if (inputs.length === 0) return { keys: [] };
       const collection = collections[name];
       const form = isBatch ? 'batch' : 'one';
       const items = await inChunks(inputs, (chunk) =>
@@ -264,11 +275,11 @@ export function createWrites(
         await requireProof();
         await requireSafeProviderRoles();
         await requireValid(tx, collection, made, await requireGrants(tx, collection, made, grants));
-        if (isRehearsal) return [];
+        if (isRehearsal) return { keys: [] };
         await recordDeletion(tx, caller, name, deleted);
-        await rules[name].after?.(tx, caller, made, 'create');
+        const added = await rules[name].after?.(tx, caller, made, 'create');
         await record(tx, caller, name, made, () => 'create');
-        return keys;
+        return { keys, added };
       });
     },
 

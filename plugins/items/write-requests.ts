@@ -12,7 +12,7 @@ import type { Services } from '../platform/plugin.js';
 import { invalidPayload, readKey } from './payload.js';
 import type { QueryLimitsOf } from './query-limits.js';
 import type { Items, Meta } from './service.js';
-import type { WriteRules, Writes } from './write-engine.js';
+import type { AddedFields, WriteRules, Writes } from './write-engine.js';
 
 /** The result of a write: the items as the caller can read them now. Null: the caller may not read any, or they are too large. */
 export type WriteResult<Data> = { data: Data; meta?: Meta } | null;
@@ -150,8 +150,10 @@ export function createMutations(
       checkResponseQuery(caller, name, query);
       const wrapped = !Array.isArray(body) && Object.keys(body).length === 1 ? body.data : undefined;
       const list = [body, wrapped].find((value): value is unknown[] => Array.isArray(value));
-      const keys = await writes.create(caller, name, limited(list ?? [body]), { isBatch: list !== undefined });
-      const found = await readResponse(caller, name, keys, query);
+      const { keys, added } = await writes.create(caller, name, limited(list ?? [body]), {
+        isBatch: list !== undefined,
+      });
+      const found = withAdded(await readResponse(caller, name, keys, query), keys, added);
       return list === undefined ? first(found) : (found ?? { data: [] });
     },
 
@@ -178,6 +180,21 @@ export function createMutations(
       const keys = Array.isArray(body) ? keysOf(name, body) : await keysIn(caller, name, body);
       await writes.remove(caller, name, [...new Set(keys)]);
     },
+  };
+}
+
+/** Adds fields that are not stored, such as a new secret. No later response contains them, so this one must not lack them. */
+function withAdded(
+  found: WriteResult<Item[]>,
+  keys: readonly Key[],
+  added: AddedFields | undefined,
+): WriteResult<Item[]> {
+  if (!added?.size) return found;
+  // The list is null if it is too large. It is shorter if another request has deleted items in the meantime.
+  const isComplete = found?.data.length === keys.length;
+  return {
+    ...found,
+    data: keys.map((key, index) => ({ ...(isComplete ? found.data[index] : { id: key }), ...added.get(key) })),
   };
 }
 

@@ -19,6 +19,8 @@ const tags = [
   { name: 'Policies', description: 'Manage policies, which bundle permissions.' },
   { name: 'Permissions', description: 'Manage permissions, which define the actions that users can perform on items.' },
   { name: 'Settings', description: 'Read and update the project settings.' },
+  { name: 'Clients', description: 'Manage the applications that sign users in with Gatehouse.' },
+  { name: 'Resources', description: "Manage the APIs that accept Gatehouse's access tokens." },
   { name: 'Emails', description: 'List queued emails and retry failed ones.' },
   { name: 'Activity', description: 'Read the audit log.' },
   { name: 'Server', description: 'Check the health of the service and read its public settings.' },

@@ -28,6 +28,7 @@ export const modules = [
   'registration',
   'providers',
   'settings',
+  'applications',
   'metrics',
   'pages',
 ] as const;

@@ -6,6 +6,7 @@ import { collections } from '../../db/query-language/collections.js';
 import { type AccessView, parseFilter } from '../../db/query-language/filter.js';
 import { forbiddenField } from '../../db/query-language/invalid-query.js';
 import { transact } from '../../db/statements.js';
+import { isHttpsHost } from '../../schemas/client-uris.js';
 import { ApiError } from '../../schemas/errors.js';
 import { type SettingName, type SettingsInput, settingNames } from '../../schemas/settings.js';
 import { isUnconditional, noVariables, permissionsFor } from '../access/permissions.js';
@@ -62,6 +63,7 @@ export function createSettings({ db, activity, stepUp }: Services): ProjectSetti
       if (!names.every((name) => delegable.has(name))) await stepUp.requireFreshAdministrator(caller);
       checkPasswordPolicy(input.auth_password_policy);
       checkEmailFilter(input.public_registration_email_filter);
+      checkHosts(input.unregistered_client_hosts);
       // An invalid selection of fields is rejected before anything is written.
       const wanted = permitted(caller, 'read').size === 0 ? null : requestedSettings(caller, fields);
       await transact(db, async (tx) => {
@@ -101,6 +103,13 @@ function checkEmailFilter(filter: Record<string, unknown> | null | undefined): v
   } catch {
     throw new ApiError('FAILED_VALIDATION', { field: 'public_registration_email_filter', path: [], type: 'filter' });
   }
+}
+
+/** The hosts are compared with those of normalized URLs, so a host in another form would have no effect. */
+function checkHosts(hosts: readonly string[] = []): void {
+  const field = 'unregistered_client_hosts';
+  const invalid = hosts.find((host) => !isHttpsHost(host));
+  if (invalid !== undefined) throw new ApiError('FAILED_VALIDATION', { field, path: [], type: 'host', invalid });
 }
 
 async function requireItem(

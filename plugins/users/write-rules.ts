@@ -1,6 +1,6 @@
 import type { Executor } from '../../db/client.js';
 import { administratorsAmong } from '../../db/queries/access/administrators.js';
-import { type Columns, type Key, rowsWithValues } from '../../db/queries/items/writes.js';
+import type { Columns, Key } from '../../db/queries/items/writes.js';
 import { readAccountStates, readOwnTexts } from '../../db/queries/mail/recipients.js';
 import { leaveProvider, syncPrimaryIdentities } from '../../db/queries/providers/identities.js';
 import { deleteRegistrations, deleteSettledRegistrations } from '../../db/queries/registration/registrations.js';
@@ -16,6 +16,7 @@ import { grantsAccountAccess, requireNoAdministrator, requireRightsOverUsers } f
 import type { Caller, Principal } from '../http/caller.js';
 import { sessionIdOf } from '../http/credential.js';
 import { invalidPayload, type SpecialFields } from '../items/payload.js';
+import { checkUnique } from '../items/reference-checks.js';
 import type { Change, WriteRules } from '../items/write-engine.js';
 import type { Services } from '../platform/plugin.js';
 import { isHttpsUrl } from '../platform/urls.js';
@@ -172,8 +173,8 @@ export function createUserWriteRules(services: Services): WriteRules {
       if (action === 'update') {
         for (const change of changes) if (isConfirmed(caller, change)) delete change.payload.columns.email;
       }
-      await checkUnique(tx, changes, 'email', 'email', 'any', ({ input }) => input.email);
-      await checkUnique(tx, changes, 'token', 'token_hash', 'exact', () => concealed);
+      await checkUnique(tx, collections.users, changes, 'email', 'email', 'any', ({ input }) => input.email);
+      await checkUnique(tx, collections.users, changes, 'token', 'token_hash', 'exact', () => concealed);
       for (const { payload } of changes) writeTimes(payload.columns, action, clock());
     },
     makeWay: async (tx, caller, changes) => {
@@ -285,41 +286,6 @@ async function ownTextsOf(db: Executor, changes: readonly Change[]): Promise<unk
     const { email, first_name, last_name } = change.input;
     return [email, first_name, last_name, ...idsOf(change).flatMap((id) => byId.get(id.toLowerCase()) ?? [])];
   });
-}
-
-/** Requires that a value is unique: it must not occur twice in the request or exist in another row. */
-async function checkUnique(
-  tx: Executor,
-  changes: readonly Change[],
-  field: string,
-  column: string,
-  letterCase: 'exact' | 'any',
-  shown: (change: Change) => unknown,
-): Promise<void> {
-  const seen = new Map<string, { change: Change; keys: readonly Key[] }>();
-  const duplicateError = (change: Change) =>
-    new ApiError('RECORD_NOT_UNIQUE', { collection: 'users', field, value: shown(change) ?? null });
-  for (const change of changes) {
-    const value = change.payload.columns[column];
-    if (typeof value !== 'string') continue;
-    const canonical = letterCase === 'any' ? value.toLowerCase() : value;
-    if (seen.has(canonical) || change.keys.length > 1) throw duplicateError(change);
-    seen.set(canonical, { change, keys: change.keys });
-  }
-  for (const { id, value, stored } of await rowsWithValues(
-    tx,
-    collections.users,
-    column,
-    [...seen.keys()],
-    letterCase,
-  )) {
-    const found = seen.get(value);
-    if (!found) continue;
-    if (!found.keys.includes(id)) throw duplicateError(found.change);
-    // A value that is already stored is not a change, and has no consequences.
-    const { columns } = found.change.payload;
-    if (columns[column] === stored) delete columns[column];
-  }
 }
 
 /** Invalidates a user's registration links when the address that they were sent to changes, or when the user is no longer unverified. */

@@ -12,7 +12,7 @@ import {
 
 /** POST: creates one or many items. */
 export function createItems(app: App, definition: CollectionRoutes): void {
-  const { collection, many, tag, schemas, errors } = definition;
+  const { collection, many, tag, schemas, errors, created } = definition;
   const noun = nounsOf(definition);
   const unseen = isForAdministrators(definition, 'create')
     ? {}
@@ -25,7 +25,7 @@ export function createItems(app: App, definition: CollectionRoutes): void {
         operationId: `create${many}`,
         tags: [tag],
         summary: `Create one or more ${noun.many}`,
-        description: `Creates one ${noun.one} from an object, or several ${noun.many} from a list (or \`{"data": […]}\`). If any ${noun.one} cannot be created, none are. The response contains only what you can read.`,
+        description: `Creates one ${noun.one} from an object, or several ${noun.many} from a list (or \`{"data": […]}\`). If any ${noun.one} cannot be created, none are. The response contains only what you can read.${created ? ` ${created}` : ''}`,
         querystring: ItemQuery,
         body: CreateBody,
         documented: { querystring: schemas.itemQuery, body: schemas.createBody },

@@ -11,9 +11,13 @@ interface Nouns {
   many: string;
 }
 
+/** Collections that are only for administrators, whatever the permissions. */
+const administratorCollections = ['activity', 'clients', 'resources'] as const;
+type AdministratorCollection = (typeof administratorCollections)[number];
+
 /** What the read routes of a collection need to know about it. */
 export interface ReadRoutes {
-  collection: 'users' | 'roles' | 'policies' | 'permissions' | 'activity';
+  collection: 'users' | 'roles' | 'policies' | 'permissions' | AdministratorCollection;
   /** Used in operation IDs: `one` (`User`) gives `readUser`, and `many` (`Users`) gives `listUsers`. */
   one: string;
   many: string;
@@ -35,6 +39,8 @@ export interface CollectionRoutes extends ReadRoutes {
   schemas: CollectionSchemas;
   /** The errors that its write operations can return. */
   errors: WriteErrors;
+  /** What is special about creating items: a text for the OpenAPI document. */
+  created?: string;
   /** What is special about its updates: the schemas of their responses, and a description for the OpenAPI document. */
   updated?: Record<'one' | 'many', { response: TSchema; description: string }>;
 }
@@ -59,14 +65,19 @@ type ItemOperation = keyof typeof actions;
 
 /** Whether only administrators may do this with the items of a collection. */
 export const isForAdministrators = ({ collection, administratorsOnly = [] }: ReadRoutes, action: Action): boolean =>
-  collection === 'activity' || administratorsOnly.includes(action);
+  isAdministratorCollection(collection) || administratorsOnly.includes(action);
+
+const isAdministratorCollection = (collection: ReadRoutes['collection']): collection is AdministratorCollection =>
+  administratorCollections.some((name) => name === collection);
 
 /** Who may call an operation on the items of a collection, and how it is recorded. */
 export function configOf(definition: ReadRoutes, operation: ItemOperation): FastifyContextConfig {
   const { collection, config } = definition;
   const action = actions[operation];
   const needs: Need =
-    isForAdministrators(definition, action) || collection === 'activity' ? 'administrator' : { collection, action };
+    isAdministratorCollection(collection) || isForAdministrators(definition, action)
+      ? 'administrator'
+      : { collection, action };
   const access = { access: 'permission', needs, ...config?.[operation] } as const;
   return action === 'read' || collection === 'activity'
     ? access

@@ -18,6 +18,8 @@ const columns = {
   self_service: settings.selfService,
   self_deletion: settings.selfDeletion,
   email_login: settings.emailLogin,
+  unregistered_clients: settings.unregisteredClients,
+  unregistered_client_hosts: settings.unregisteredClientHosts,
 } satisfies Record<SettingName, unknown>;
 
 export async function readSettings(executor: Executor) {
@@ -56,6 +58,8 @@ export async function writeSettings(executor: Executor, changes: SettingsInput):
     selfService: changes.self_service,
     selfDeletion: changes.self_deletion,
     emailLogin: changes.email_login,
+    unregisteredClients: changes.unregistered_clients,
+    unregisteredClientHosts: changes.unregistered_client_hosts,
   };
   const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
   if (Object.keys(given).length > 0) await executor.update(settings).set(given);
