@@ -1,5 +1,5 @@
-// Creates a new key for access tokens, which replaces the current one: `npm run keys:rotate [-- --after=<duration>]`. `--revoke`
-// deletes all current keys instead, which invalidates everything they have signed. See docs/access-tokens.md.
+// Creates a successor of each signing key: `npm run keys:rotate [-- --after=<duration>]`. `--revoke` deletes all current keys instead,
+// which invalidates everything they have signed. See docs/access-tokens.md.
 import { parseArgs } from 'node:util';
 import ms, { type StringValue } from 'ms';
 import { loadConfig } from '../plugins/platform/config.js';
@@ -20,32 +20,40 @@ async function run({ lead, isRevocation }: { lead: number; isRevocation: boolean
   return withServices(config, async ({ signingKeys }) => {
     if (isRevocation) return describeRevocation(await signingKeys.revoke());
     const rotated = await signingKeys.rotate(lead);
-    if (rotated === null) {
+    if (rotated.length === 0) {
       throw new CommandError(
         'ACCESS_TOKEN_ALGORITHM is HS256: access tokens are signed with a key derived from SECRET. To change it, see "Changing the secret" in docs/operations.md.',
       );
     }
-    const { kid, algorithm, signsFrom, isAlreadyScheduled } = rotated;
-    if (isAlreadyScheduled)
-      return `A rotation is already in progress: ${kid} signs from ${signsFrom.toISOString()}. Nothing was changed.`;
-    const isShort = lead < keySetMaxAge * 1_000;
-    return [
-      `The new key is ${kid} (${algorithm}). It is now in the key set, and will start signing tokens at ${signsFrom.toISOString()}.`,
-      'The current key signs until then. It stays in the set for as long as clients can present tokens that it has signed.',
-      ...(isShort
-        ? [
-            'Other services can cache the key set for longer than that, and then reject tokens that the new key has signed.',
-          ]
-        : []),
-    ].join('\n');
+    return describeRotation(rotated, lead);
   });
+}
+
+function describeRotation(rotated: Awaited<ReturnType<SigningKeys['rotate']>>, lead: number): string {
+  const made = rotated.filter(({ isAlreadyScheduled }) => !isAlreadyScheduled);
+  const lines = rotated.map(({ kid, algorithm, signsFrom, isAlreadyScheduled }) =>
+    isAlreadyScheduled
+      ? `A rotation is already in progress: ${kid} (${algorithm}) signs from ${signsFrom.toISOString()}.`
+      : `The new key is ${kid} (${algorithm}). It is now in the key set, and will start signing tokens at ${signsFrom.toISOString()}.`,
+  );
+  if (made.length === 0) return [...lines, 'Nothing was changed.'].join('\n');
+  const isShort = lead < keySetMaxAge * 1_000;
+  return [
+    ...lines,
+    made.length === 1
+      ? 'The current key signs until then. It stays in the set for as long as clients can present tokens that it has signed.'
+      : 'The current keys sign until then. They stay in the set for as long as clients can present tokens that they have signed.',
+    ...(isShort
+      ? ['Other services can cache the key set for longer than that, and then reject tokens that a new key has signed.']
+      : []),
+  ].join('\n');
 }
 
 function describeRevocation({ removed, made }: Awaited<ReturnType<SigningKeys['revoke']>>): string {
   const gone = removed.length === 1 ? '1 key was removed' : `${removed.length} keys were removed`;
   return [
     `${gone}. Within five seconds, no instance accepts tokens that were signed with a removed key.`,
-    ...(made ? [`The new key is ${made.kid} (${made.algorithm}). It signs tokens from now on.`] : []),
+    ...made.map(({ kid, algorithm }) => `The new key is ${kid} (${algorithm}). It signs tokens from now on.`),
   ].join('\n');
 }
 

@@ -658,7 +658,7 @@ export const activityChain = pgTable(
   (table) => [check('activity_chain_single_row', sql`${table.id} = 1`)],
 );
 
-/** Key pairs that sign access tokens. Their times determine which one signs; all of them verify. */
+/** Key pairs that sign tokens. The times determine which one of an algorithm signs; all of them verify. */
 export const signingKeys = pgTable(
   'signing_keys',
   {
@@ -673,7 +673,7 @@ export const signingKeys = pgTable(
     /** The time until which a token signed with this key may still be presented, as far as is known. */
     neededUntil: moment('needed_until').notNull(),
   },
-  (table) => [check('signing_keys_algorithm_check', sql`${table.algorithm} in ('EdDSA', 'ES256')`)],
+  (table) => [check('signing_keys_algorithm_check', sql`${table.algorithm} in ('EdDSA', 'ES256', 'RS256')`)],
 );
 
 /**

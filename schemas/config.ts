@@ -21,7 +21,7 @@ import {
   text,
   urlList,
 } from './config-values.js';
-import { keyPairAlgorithms } from './jwks.js';
+import { accessTokenKeyAlgorithms } from './jwks.js';
 import type { ProviderConfig } from './provider-config.js';
 
 const service = {
@@ -217,7 +217,7 @@ const sessions = {
         'Value of the `aud` claim of access tokens, such as the URL of the API that accepts them. If unset, tokens have no `aud` claim.',
     }),
   ),
-  ACCESS_TOKEN_ALGORITHM: choice(['HS256', ...keyPairAlgorithms], {
+  ACCESS_TOKEN_ALGORITHM: choice(['HS256', ...accessTokenKeyAlgorithms], {
     default: 'HS256',
     description:
       'Signature algorithm of access tokens. `HS256` uses a key derived from SECRET, so other services cannot verify the tokens. `EdDSA` (Ed25519) and `ES256` use key pairs, whose public keys are at `/.well-known/jwks.json` (see [Access tokens](access-tokens.md)).',

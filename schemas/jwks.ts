@@ -2,7 +2,10 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Closed, named } from './common.js';
 
 /** Access token algorithms with key pairs: the private key signs, and the public key is published (RFC 7518, RFC 8037). */
-export const keyPairAlgorithms = ['EdDSA', 'ES256'] as const;
+export const accessTokenKeyAlgorithms = ['EdDSA', 'ES256'] as const;
+
+/** The algorithms of all key pairs. The OpenID Connect provider signs with each of them, and only the provider signs with RS256. */
+export const keyPairAlgorithms = [...accessTokenKeyAlgorithms, 'RS256'] as const;
 export type KeyPairAlgorithm = (typeof keyPairAlgorithms)[number];
 
 /** How long clients can cache the key set, in seconds. */
@@ -10,25 +13,56 @@ export const keySetMaxAge = 300;
 
 const coordinate = (description: string) => Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', description });
 
-export const PublicKey = named(
-  'PublicKey',
+const keyType = <T extends string>(kty: T) => Type.Literal(kty, { description: 'The key type.' });
+const curve = <T extends string>(crv: T) => Type.Literal(crv, { description: 'The curve of the key.' });
+
+/** The members that every key has. */
+const common = <T extends KeyPairAlgorithm>(algorithm: T) => ({
+  kid: coordinate('The ID of the key. Tokens that are signed with the key contain this ID in their header.'),
+  alg: Type.Literal(algorithm, { description: 'The algorithm that the key is used with.' }),
+  use: Type.Literal('sig', { description: 'The purpose of the key: signatures.' }),
+});
+
+const Ed25519PublicKey = named(
+  'Ed25519PublicKey',
+  Closed(
+    { kty: keyType('OKP'), crv: curve('Ed25519'), x: coordinate('The public key.'), ...common('EdDSA') },
+    { description: 'A public key for `EdDSA`, as a JSON Web Key (RFC 8037).' },
+  ),
+);
+
+const EcPublicKey = named(
+  'EcPublicKey',
   Closed(
     {
-      kty: Type.Union([Type.Literal('OKP'), Type.Literal('EC')], { description: 'The key type.' }),
-      crv: Type.Union([Type.Literal('Ed25519'), Type.Literal('P-256')], { description: 'The curve of the key.' }),
-      x: coordinate('The public key or, for the curve P-256, its x coordinate.'),
-      y: Type.Optional(coordinate('The y coordinate of the public key. Present only for the curve P-256.')),
-      kid: coordinate('The ID of the key. Tokens that are signed with the key contain this ID in their header.'),
-      alg: Type.Unsafe<KeyPairAlgorithm>(
-        Type.Union(
-          keyPairAlgorithms.map((algorithm) => Type.Literal(algorithm)),
-          { description: 'The algorithm that the key is used with.' },
-        ),
-      ),
-      use: Type.Literal('sig', { description: 'The purpose of the key: signatures.' }),
+      kty: keyType('EC'),
+      crv: curve('P-256'),
+      x: coordinate('The x coordinate of the public key.'),
+      y: coordinate('The y coordinate of the public key.'),
+      ...common('ES256'),
     },
-    { description: 'A public key, as a JSON Web Key (RFC 7517).' },
+    { description: 'A public key for `ES256`, as a JSON Web Key (RFC 7518).' },
   ),
+);
+
+const RsaPublicKey = named(
+  'RsaPublicKey',
+  Closed(
+    {
+      kty: keyType('RSA'),
+      n: Type.String({ pattern: '^[A-Za-z0-9_-]{342,}$', description: 'The modulus of the public key.' }),
+      e: Type.String({ pattern: '^[A-Za-z0-9_-]+$', description: 'The exponent of the public key.' }),
+      ...common('RS256'),
+    },
+    { description: 'A public key for `RS256`, as a JSON Web Key (RFC 7518).' },
+  ),
+);
+
+export const PublicKey = named(
+  'PublicKey',
+  Type.Union([Ed25519PublicKey, EcPublicKey, RsaPublicKey], {
+    description: 'A public key, as a JSON Web Key (RFC 7517). `kty` determines its other members.',
+  }),
 );
 export type PublicKey = Static<typeof PublicKey>;
 
@@ -61,7 +95,7 @@ export type KeySet = Static<typeof KeySet>;
 export const keySetHeaders = {
   'cache-control': Type.String({
     description:
-      'How long you can cache the keys, in seconds. After the service publishes a new key, it waits longer than this before it signs tokens with the key.',
+      'How long you can cache the keys, in seconds. After the service publishes the successor of a key, it waits longer than this before it signs tokens with the successor.',
     examples: [`public, max-age=${keySetMaxAge}`],
   }),
 };

@@ -12,7 +12,7 @@ export function readKeySet(app: App): void {
         tags: ['Authentication'],
         summary: 'Read the signing keys',
         description:
-          'Returns a JSON Web Key Set (RFC 7517), which other services use to verify access tokens without calling Gatehouse. The response is not wrapped in `data`. The set is empty if access tokens are signed with `HS256`.',
+          'Returns a JSON Web Key Set (RFC 7517), which other services use to verify tokens without calling Gatehouse. The response is not wrapped in `data`. The set is empty if access tokens are signed with `HS256` and no application has used OpenID Connect yet.',
         response: {
           200: { ...KeySet, description: 'The keys.', headers: keySetHeaders },
           ...errorResponses(),

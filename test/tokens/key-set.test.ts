@@ -71,10 +71,15 @@ for (const [algorithm, members] of [
 
 t.test('the route never returns a private key, even if it is passed one', async (t) => {
   const { app, get } = await startTestApp(t, { ACCESS_TOKEN_ALGORITHM: 'ES256' });
-  const [key] = app.signingKeys.published().keys;
-  app.signingKeys.published = () => ({ keys: [{ ...key, d: 'the private key', k: 'a secret' } as never] });
-  const { keys } = (await get(path)).json();
-  t.strictSame(keys, [key]);
+  const { all } = await app.signingKeys.providerKeys();
+  t.equal((await get(path)).json().keys.length, 3);
+  const { keys } = app.signingKeys.published();
+  for (const key of all) {
+    app.signingKeys.published = () => ({ keys: [...keys, key] });
+    const response = await get(path);
+    t.equal(response.statusCode, 500, key.alg);
+    t.notMatch(response.body, key.d);
+  }
 });
 
 t.test('HS256 is the default: tokens have no key id, and the set is empty', async (t) => {

@@ -12,14 +12,15 @@ declare module '../../platform/plugin.js' {
 const reloadInterval = 5_000;
 
 /**
- * `app.signingKeys`: the key pairs for access tokens, if ACCESS_TOKEN_ALGORITHM requires them. With HS256, existing key pairs still
- * verify tokens and are published, because other instances may use them, or this one may have used them before.
+ * `app.signingKeys`: the key pairs for access tokens, if ACCESS_TOKEN_ALGORITHM requires them, and for the OpenID Connect provider, once it
+ * has been used. With HS256, existing key pairs still verify tokens and are published, because other instances may use them, or this one
+ * may have used them before.
  */
 export const signingKeysPlugin = definePlugin('tokens/signing-keys', (services, app) => {
   const { every } = services;
   const signingKeys = createSigningKeys(services);
   app.addHook('onReady', signingKeys.start);
-  every(reloadInterval, signingKeys.reload, 'the access token keys could not be reloaded');
-  every(hour, signingKeys.tidy, 'old access token keys could not be deleted');
+  every(reloadInterval, signingKeys.reload, 'the signing keys could not be reloaded');
+  every(hour, signingKeys.tidy, 'old signing keys could not be deleted');
   return { signingKeys };
 });

@@ -88,7 +88,7 @@ export function providerVariables(key: string, settings: Record<string, string>)
 }
 
 /** Suppresses the library's warnings that this setup is not suitable for production. */
-async function quietly<Result>(work: () => Result | Promise<Result>): Promise<Result> {
+export async function quietly<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   const { info, warn } = console;
   Object.assign(console, { info: () => {}, warn: () => {} });
   try {
