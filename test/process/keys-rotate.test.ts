@@ -1,13 +1,16 @@
 // @suite postgres-only: only PostgreSQL allows a second process beside the service
 // @suite not-everyday: starts many processes
 
+import { join } from 'node:path';
 import { calculateJwkThumbprint } from 'jose';
 import t from 'tap';
-import type { KeySet } from '../../schemas/jwks.js';
+import { loadConfig } from '../../plugins/platform/config.js';
+import { type KeySet, keyPairAlgorithms } from '../../schemas/jwks.js';
+import { openServices } from '../../services.js';
 import { engine } from '../helpers/database/databases.js';
 import { bearer } from '../helpers/service/app.js';
 import { runCommand } from '../helpers/service/command.js';
-import { createHome, type Home, logIn, type Service, startService } from '../helpers/service/service.js';
+import { createHome, environment, type Home, logIn, type Service, startService } from '../helpers/service/service.js';
 import { cheapHashing } from '../helpers/service/variables.js';
 import { decodeJwt } from '../helpers/tokens/jwt.js';
 
@@ -61,7 +64,8 @@ t.test('keys:rotate creates a key that signs later, and --revoke replaces all ke
     const [moment = ''] = /\d{4}-\S+Z/.exec(said) ?? [];
     t.ok(Math.abs(Date.parse(moment) - Date.now() - 3_600_000) < 60_000, 'the key signs in an hour');
     const again = await rotate(home, ['--after=0s']);
-    t.match(again, { code: 0, said: `A rotation is already in progress: ${made} signs from ${moment}.` });
+    const unchanged = `A rotation is already in progress: ${made} (EdDSA) signs from ${moment}.\nNothing was changed.\n`;
+    t.strictSame(again, { code: 0, said: unchanged });
   });
   // Waits at least for the interval at which an instance reads the keys.
   for (let waited = 0; (await kidsOf(service)).length < 2 && waited < 10_000; waited += 200) await pause(200);
@@ -96,6 +100,55 @@ t.test('keys:rotate creates a key that signs later, and --revoke replaces all ke
   });
   await service.stop();
   t.equal((await runCommand(home, 'audit-verify', [], eddsa)).code, 0, 'the audit log is intact');
+});
+
+t.test('keys:rotate and --revoke replace the keys of all algorithms', async (t) => {
+  const home = await createHome(t, { prepared: true });
+  const hs256 = { ...cheapHashing, ADMIN_PASSWORD: 'the password' };
+  await (await startService(home, hs256)).stop();
+  const command = (...args: string[]) => runCommand(home, 'keys-rotate', args, hs256);
+  const nothing = await command();
+  t.match(nothing, { code: 1, said: /ACCESS_TOKEN_ALGORITHM is HS256/ });
+
+  const config = loadConfig({ DATA_DIR: join(home.directory, 'data'), ...environment(home, hs256) });
+  const services = await openServices(config);
+  const { signing } = await services.signingKeys.providerKeys();
+  await services.close();
+
+  const one =
+    /^The new key is ([\w-]{43}) \((\w+)\)\. It is now in the key set, and will start signing tokens at (\S+Z)\.$/;
+  const readNew = (said: string) => {
+    const found = said.split('\n').flatMap((line) => {
+      const [, kid = '', algorithm, moment] = one.exec(line) ?? [];
+      return algorithm ? [{ kid, algorithm, moment }] : [];
+    });
+    return found;
+  };
+  const rotated = await command();
+  t.equal(rotated.code, 0, rotated.said);
+  const made = readNew(rotated.said);
+  t.strictSame(
+    made.map(({ algorithm }) => algorithm),
+    [...keyPairAlgorithms],
+  );
+  t.match(
+    rotated.said,
+    'The current keys sign until then. They stay in the set for as long as clients can present tokens',
+  );
+  const again = await command('--after=0s');
+  t.match(again, { code: 0, said: /\nNothing was changed\.\n$/ });
+  for (const { kid, algorithm } of made) {
+    t.match(again.said, `A rotation is already in progress: ${kid} (${algorithm}) signs from `);
+  }
+  const service = await startService(home, hs256);
+  const kids = [...made, ...signing].map(({ kid }) => kid);
+  t.strictSame((await kidsOf(service)).sort(), kids.sort());
+  await service.stop();
+
+  const revoked = await command('--revoke');
+  t.match(revoked, { code: 0, said: /^6 keys were removed\./ });
+  t.equal(revoked.said.match(/^The new key is [\w-]{43} \(\w+\)\. It signs tokens from now on\.$/gm)?.length, 3);
+  await (await startService(home, hs256)).stop();
 });
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
