@@ -4,7 +4,7 @@ import { createLocalJWKSet, importJWK, type JSONWebKeySet, jwtVerify, SignJWT } 
 import t, { type Test } from 'tap';
 import { signingKeys } from '../../db/schema.js';
 import type { PrivateKey } from '../../plugins/tokens/signing-keys/key-pair.js';
-import { leadTime } from '../../plugins/tokens/signing-keys/rotation.js';
+import { addProviderKeys, leadTime } from '../../plugins/tokens/signing-keys/rotation.js';
 import { type KeyPairAlgorithm, type KeySet, keyPairAlgorithms, keySetMaxAge } from '../../schemas/jwks.js';
 import { recorded } from '../helpers/database/activity.js';
 import { countStatements } from '../helpers/database/statements.js';
@@ -13,7 +13,7 @@ import { bearer, codeOf, startTestApp, type TestApp } from '../helpers/service/a
 import { day, hour, minute, second } from '../helpers/service/clock.js';
 import { instancesBeside } from '../helpers/service/instances.js';
 import { decodeJwt } from '../helpers/tokens/jwt.js';
-import { kidsOf } from '../helpers/tokens/signing-keys.js';
+import { kidsOf, storeOf } from '../helpers/tokens/signing-keys.js';
 import { logIn, sessionCookie } from '../helpers/users/sessions.js';
 
 /** The keys of the OpenID Connect provider: RS256, ES256, and EdDSA side by side, together with those of access tokens. */
@@ -114,6 +114,17 @@ t.test('instances that need the keys simultaneously create one of each algorithm
   t.equal(new Set(found.map(({ version }) => version)).size, 1, 'all of them have the same keys');
   const late = await start();
   t.equal((await late.signingKeys.providerKeys()).version, found[0]?.version, 'and so does one that starts later');
+
+  // Without RSA, all instances are ready to store their keys at almost the same moment.
+  for (let round = 0; round < 5; round++) {
+    await service.app.db.delete(signingKeys);
+    const now = service.clock.now();
+    const made = await Promise.all(
+      instances.map((app) => addProviderKeys(app.db, storeOf(app), ['EdDSA', 'ES256'], now)),
+    );
+    t.equal(made.flat().length, 2);
+    t.equal((await service.app.db.select().from(signingKeys)).length, 2);
+  }
 });
 
 t.test('a rotation replaces the keys of all algorithms, and no token is invalid in between', async (t) => {
