@@ -3,6 +3,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify';
 import { authenticationPlugin } from './plugins/access/authentication.js';
 import { deniedRequestsPlugin } from './plugins/activity/denied-requests.js';
+import { browserSessionPlugin } from './plugins/applications/browser-session.js';
 import { clientPlugin } from './plugins/http/caller.js';
 import { connectionLimitPlugin } from './plugins/http/connection-limit.js';
 import { cookiePlugin } from './plugins/http/cookies.js';
@@ -117,6 +118,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(knownBrowserPlugin);
     await app.register(tokenTransportPlugin);
     await app.register(authenticationPlugin);
+    await app.register(browserSessionPlugin);
     await app.register(selfServicePlugin);
     await app.register(healthPlugin, { version });
     await app.register(metricsPlugin);

@@ -18,6 +18,7 @@ import {
 } from 'drizzle-orm/pg-core';
 import type { FailureReason } from '../schemas/activity.js';
 import type { KeyPairAlgorithm } from '../schemas/jwks.js';
+import type { AuthenticationMethod } from '../schemas/sessions.js';
 import { inLowerCase } from './lower-case.js';
 
 const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
@@ -251,6 +252,8 @@ export const sessions = pgTable(
     userAgent: varchar('user_agent', { length: 255 }),
     /** Whether a passkey that verified the user was proved in this session: at login, later, or by adding it. It counts as two factors. */
     isVerifiedByPasskey: boolean('verified_by_passkey').notNull().default(false),
+    /** What the user has proved in this session, in alphabetical order. Empty: an earlier version started the session. */
+    amr: text('amr').array().$type<AuthenticationMethod[]>().notNull().default([]),
   },
   (table) => [index('sessions_user_index').on(table.user), index('sessions_expires_on_index').on(table.expiresOn)],
 );
@@ -542,6 +545,80 @@ export const resources = pgTable(
     createdAt: moment('created_at').notNull().defaultNow(),
   },
   (table) => [uniqueIndex('resources_identifier_unique').on(table.identifier)],
+);
+
+/** The access that users have given to applications: one row for each user and client. */
+export const oauthGrants = pgTable(
+  'oauth_grants',
+  {
+    id: key(),
+    user: uuid('user')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    /** The client ID: the ID of a registered client, or the URL of the client's own metadata. */
+    client: text('client').notNull(),
+    /** The same, for a registered client; otherwise null. */
+    registeredClient: uuid('registered_client').references(() => clients.id, { onDelete: 'cascade' }),
+    /** The scopes that are not those of a resource. */
+    scopes: list('scopes').notNull().default(noItems),
+    /** The scopes of each resource, by its identifier. */
+    resources: jsonb('resources').$type<Record<string, string[]>>().notNull().default(sql`'{}'::jsonb`),
+    /** For a client that nobody registered: its name, and a hash of what the user saw, which ends the consent when it changes. */
+    clientName: varchar('client_name', { length: 100 }),
+    digest: varchar('digest', { length: 64 }),
+    createdAt: moment('created_at').notNull(),
+    lastUsedAt: moment('last_used_at'),
+  },
+  (table) => [
+    uniqueIndex('oauth_grants_user_client_unique').on(table.user, table.client),
+    index('oauth_grants_registered_client_index').on(table.registeredClient),
+  ],
+);
+
+/**
+ * What the OpenID Connect provider stores: codes, tokens, and requests that are in progress. The foreign keys delete a row as soon as what
+ * it depends on ends.
+ */
+export const oauthRecords = pgTable(
+  'oauth_records',
+  {
+    /** SHA-256, in hex, of the value that the client presents. */
+    hash: varchar('hash', { length: 64 }).primaryKey(),
+    kind: varchar('kind', { length: 32 }).notNull(),
+    payload: jsonb('payload').$type<Record<string, unknown>>().notNull(),
+    client: text('client'),
+    registeredClient: uuid('registered_client').references(() => clients.id, { onDelete: 'cascade' }),
+    user: uuid('user').references(() => users.id, { onDelete: 'cascade' }),
+    session: uuid('session').references(() => sessions.id, { onDelete: 'cascade' }),
+    grant: uuid('grant').references(() => oauthGrants.id, { onDelete: 'cascade' }),
+    /** The resource that an access token is for. */
+    resource: uuid('resource').references(() => resources.id, { onDelete: 'cascade' }),
+    /** The access token from which this one was exchanged. */
+    parent: varchar('parent', { length: 64 }).references((): AnyPgColumn => oauthRecords.hash, { onDelete: 'cascade' }),
+    /** What was issued for the same code is revoked together. */
+    family: uuid('family').notNull(),
+    /** Whether it outlives a session that merely expires (`offline_access`). */
+    isOffline: boolean('offline').notNull().default(false),
+    /** HMAC of the code that the user enters (RFC 8628), in hex. A plain hash of eight letters could be reversed. */
+    userCodeHash: varchar('user_code_hash', { length: 64 }),
+    createdAt: moment('created_at').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+    /** When it was used, if it can be used only once. */
+    consumedAt: moment('consumed_at'),
+    /** When the device last asked whether the user has decided. */
+    polledAt: moment('polled_at'),
+  },
+  (table) => [
+    uniqueIndex('oauth_records_user_code_hash_unique').on(table.userCodeHash),
+    index('oauth_records_family_index').on(table.family),
+    index('oauth_records_session_index').on(table.session),
+    index('oauth_records_grant_index').on(table.grant),
+    index('oauth_records_user_index').on(table.user),
+    index('oauth_records_registered_client_index').on(table.registeredClient),
+    index('oauth_records_resource_index').on(table.resource),
+    index('oauth_records_parent_index').on(table.parent),
+    index('oauth_records_expires_at_index').on(table.expiresAt),
+  ],
 );
 
 /** A single row: the settings of the project. */

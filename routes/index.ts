@@ -4,6 +4,8 @@ import { rolesRoutes } from './access/roles.js';
 import { activityRoutes } from './activity/index.js';
 import type { App } from './app.js';
 import { clientsRoutes } from './applications/clients.js';
+import { grantsRoutes } from './applications/grants.js';
+import { metadataRoutes, protocolRoutes } from './applications/protocol.js';
 import { resourcesRoutes } from './applications/resources.js';
 import { authRoutes } from './auth/index.js';
 import { sessionsRoutes } from './auth/sessions.js';
@@ -29,6 +31,7 @@ export async function routes(app: App): Promise<void> {
   await app.register(identitiesRoutes, { prefix: '/users' });
   await app.register(sessionsRoutes, { prefix: '/users' });
   if (app.config.AUTH_PASSKEYS) await app.register(passkeysRoutes, { prefix: '/users' });
+  await app.register(grantsRoutes, { prefix: '/users' });
   await app.register(ownAccountRoutes, { prefix: '/users' });
   await app.register(usersRoutes, { prefix: '/users' });
   await app.register(tfaRoutes, { prefix: '/users' });
@@ -44,6 +47,8 @@ export async function routes(app: App): Promise<void> {
   await app.register(activityRoutes, { prefix: '/activity' });
   await app.register(serverRoutes, { prefix: '/server' });
   await app.register(wellKnownRoutes, { prefix: '/.well-known' });
+  await app.register(protocolRoutes, { prefix: '/oauth' });
+  await app.register(metadataRoutes, { prefix: '/.well-known' });
   await app.register(pagesRoutes);
   if (app.metrics) await app.register(metricsRoutes, { prefix: '/metrics' });
   if (app.mail.hasMailbox) await app.register(mailboxRoutes, { prefix: '/mailbox' });

@@ -33,6 +33,8 @@ export const activityActions = {
   email_change_request: 'Requested a change of email address.',
   email_change_cancel: 'Canceled the requested change of email address.',
   email_change: 'Confirmed a new email address with a link.',
+  application_allow: 'Gave an application access to their account.',
+  application_withdraw: 'Withdrew the access of an application.',
   export: 'Exported their account data.',
   secret_create: 'Created a new secret for a client.',
   mail_retry: 'Retried an email that had failed.',
@@ -84,6 +86,7 @@ const activityCollections = [
   'signing_keys',
   'clients',
   'resources',
+  'grants',
 ] as const;
 
 /** The collection of the item that an event affects. */

@@ -11,6 +11,7 @@ export const uriRules = {
   userinfo: 'must not contain a username or password',
   wildcard: 'must not contain `*`, because URIs are compared character by character',
   https: 'must begin with https://, or with http:// and localhost, 127.0.0.1, or [::1]',
+  https_only: 'must begin with https://',
   scheme:
     'must begin with https://, with http:// and localhost, 127.0.0.1, or [::1], or with the scheme of an app, which contains a dot, such as com.example.app:/callback',
   origin:
@@ -35,15 +36,19 @@ function commonRule(text: string): UriRule | undefined {
 function webRule(text: string): UriRule | undefined {
   const [, authority] = /^https?:\/\/([^/?]*)/i.exec(text) ?? [];
   if (authority === undefined) return /^https?:/i.test(text) ? 'uri' : 'https';
-  const [, host = ''] = /^(\[[0-9a-f:]+\]|[\w.-]+)(?::\d{1,5})?$/i.exec(authority) ?? [];
+  const [, host = ''] = /^(\[[0-9a-f:]+\]|[\w.-]+)(?::[1-9]\d{0,4})?$/i.exec(authority) ?? [];
   const url = parseUrl(text);
   // Parsers read hosts such as `127.1` and `0x7f.1` as another address.
   if (host.toLowerCase() !== url?.hostname) return 'uri';
   return url.protocol === 'https:' || loopbackHosts.has(host.toLowerCase()) ? undefined : 'https';
 }
 
-/** The rule that a URL violates to which the service sends requests or from which pages load something. */
+/** The rule that a URL violates to which the service sends requests. */
 export const webUrlRule = (text: string): UriRule | undefined => commonRule(text) ?? webRule(text);
+
+/** The rule that the URL of something public, such as a logo, violates. */
+export const publicUrlRule = (text: string): UriRule | undefined =>
+  webUrlRule(text) ?? (/^https:/i.test(text) ? undefined : 'https_only');
 
 /** The scheme of an app, which is a domain name in reverse (RFC 8252, 7.1). No scheme that browsers handle themselves contains a dot. */
 const isAppUri = (text: string): boolean => /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:\//i.test(text);

@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Closed, Data, Email, Nullable, named, Timestamp, Uuid } from './common.js';
 import { exampleLinkToken, LinkToken } from './link-tokens.js';
 import { passkeyProperties } from './passkeys.js';
+import { AuthenticationMethod } from './sessions.js';
 
 const text = (description: string) => Nullable(Type.String({ description }));
 const picture = "The user's picture.";
@@ -169,6 +170,9 @@ export const AccountExport = named(
           id: Uuid('The ID of the session.'),
           created_at: Timestamp('When the session started.'),
           authenticated_at: Timestamp('When the user last confirmed their identity in this session.'),
+          amr: Type.Array(AuthenticationMethod, {
+            description: 'How the user has confirmed their identity in this session, in alphabetical order.',
+          }),
           last_used_at: Timestamp('When the session was last used.'),
           expires_at: Timestamp('When the session ends.'),
           ip: text('The IP address from which the session was last used.'),

@@ -7,6 +7,19 @@ export const SessionMode = Type.Union([Type.Literal('json'), Type.Literal('cooki
 });
 export type SessionMode = Static<typeof SessionMode>;
 
+/**
+ * What a user has proved in a session: the values of `amr` in RFC 8176, and two that its registry lacks, `email` and `fed`. In the order
+ * in which the service lists them.
+ */
+export const AuthenticationMethod = Type.Union(
+  (['email', 'fed', 'hwk', 'mfa', 'otp', 'pwd', 'swk', 'user'] as const).map((name) => Type.Literal(name)),
+  {
+    description:
+      'An authentication method, as in the claim `amr` ([RFC 8176](https://www.rfc-editor.org/rfc/rfc8176)). `pwd`: the password. `otp`: a one-time password or a recovery code. `hwk`: a passkey that exists only on one device. `swk`: a synchronized passkey. `user`: the passkey verified the user. `mfa`: two factors. Two values are not in the registry of RFC 8176. `email`: a code or link in an email. `fed`: a login through a provider.',
+  },
+);
+export type AuthenticationMethod = Static<typeof AuthenticationMethod>;
+
 /** The second factor of a login. */
 export const otp = Type.Optional(
   Type.String({

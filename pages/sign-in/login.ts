@@ -27,7 +27,7 @@ const notices = { 'signed-out': 'status_signed_out', deleted: 'status_deleted', 
 export async function startLogin(): Promise<void> {
   await restoreQuery();
   markLastWay();
-  const settled = hasCookie ? checkExistingSession(attemptedProvider()) : Promise.resolve();
+  const settled = hasCookie && !page.signsInAgain ? checkExistingSession(attemptedProvider()) : Promise.resolve();
   if (page.reason === 'INVALID_OTP' && startProviderCode(settled)) return;
   forgetAttempt();
   forgetPasswordLogin();
@@ -81,8 +81,9 @@ function startPasswordLogin(settled: Promise<void>): void {
   offerReset(loginForm);
   const email = find<HTMLInputElement>('#email');
   handOverWith('[data-hands-over]', () => email.value);
-  if (takeHandedEmail(email)) find('#password').focus();
-  else if (email.value === '') email.focus();
+  if (page.loginHint !== undefined && email.value === '') email.value = page.loginHint;
+  if (takeHandedEmail(email) || email.value !== '') find('#password').focus();
+  else email.focus();
   const startOver = find('[data-start-over]');
   startOver.addEventListener('click', () => switchTo({ element: find('#login') }, 'credentials'));
 }

@@ -11,6 +11,10 @@ interface SignInData extends PageData {
   };
   /** Where to go after signing in. The service has checked that it is one of these pages. */
   redirect: string;
+  /** Whether the user is signed in, but must prove their identity again. */
+  signsInAgain?: boolean;
+  /** The email address that the application suggests. */
+  loginHint?: string;
   /** Whether users must confirm their address after they register. */
   verifiesEmail: boolean;
   /** For a page that a link in an email opens. */

@@ -1,17 +1,51 @@
+import { deleteExpiredRecords } from '../../db/queries/applications/records.js';
 import { definePlugin } from '../platform/plugin.js';
+import { hour } from '../platform/scheduler.js';
+import { type AuthorizationRequests, createAuthorizationRequests } from './authorization-requests.js';
+import { createDevices, type Devices } from './devices.js';
+import { formatOAuthError } from './errors.js';
+import { createGrants, type Grants } from './grants.js';
+import { createProtocol, type Protocol } from './protocol.js';
+import { createProviderRunner } from './provider/index.js';
 import { type CreateClientSecret, createCreateClientSecret } from './secrets.js';
+import { type ClientSignOut, createSignOut } from './sign-out.js';
 import { createClientWriteRules, resourceWriteRules } from './write-rules.js';
 
 declare module '../platform/plugin.js' {
   interface Services {
+    /** The OpenID Connect provider: applications sign users in with accounts of this service. */
+    openIdProvider: {
+      protocol: Protocol;
+      authorizationRequests: AuthorizationRequests;
+      devices: Devices;
+      signOut: ClientSignOut;
+      formatError: typeof formatOAuthError;
+    };
+    /** The access that users have given to applications. */
+    grants: Grants;
     createClientSecret: CreateClientSecret;
   }
 }
 
-/** `app.createClientSecret`: replaces the secret of a client. */
+/**
+ * `app.openIdProvider`, `app.grants`, and `app.createClientSecret`, which replaces the secret of a client. Expired records are deleted every
+ * hour.
+ */
 export const applicationsPlugin = definePlugin('applications', (services) => {
-  const { writeRules } = services;
+  const { maintenanceDb, clock, every, writeRules } = services;
   writeRules.clients = createClientWriteRules(services);
   writeRules.resources = resourceWriteRules;
-  return { createClientSecret: createCreateClientSecret(services) };
+  const running = createProviderRunner(services);
+  every(hour, () => deleteExpiredRecords(maintenanceDb, clock()), 'expired codes and tokens could not be deleted');
+  return {
+    openIdProvider: {
+      protocol: createProtocol(running),
+      authorizationRequests: createAuthorizationRequests(services, running),
+      devices: createDevices(services, running),
+      signOut: createSignOut(services, running),
+      formatError: formatOAuthError,
+    },
+    grants: createGrants(services),
+    createClientSecret: createCreateClientSecret(services),
+  };
 });

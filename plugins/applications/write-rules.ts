@@ -6,7 +6,14 @@ import {
   readClientCombinations,
 } from '../../db/queries/applications/clients.js';
 import { collections, type ValueField } from '../../db/query-language/collections.js';
-import { identifierRule, originRule, redirectUriRule, type UriRule, webUrlRule } from '../../schemas/client-uris.js';
+import {
+  identifierRule,
+  originRule,
+  publicUrlRule,
+  redirectUriRule,
+  type UriRule,
+  webUrlRule,
+} from '../../schemas/client-uris.js';
 import { clientTypes, grantTypes, idTokenAlgorithms, tokenExchange } from '../../schemas/clients.js';
 import { readLifetime } from '../../schemas/config-values.js';
 import { ApiError } from '../../schemas/errors.js';
@@ -70,11 +77,7 @@ export const clientFields: SpecialFields = {
     oneOf('type', 'type', clientTypes),
     oneOf('id_token_signed_response_alg', 'id_token_signed_response_alg', idTokenAlgorithms),
   ]),
-  ...checked(
-    'clients',
-    'logo_uri',
-    byUriRule((text) => (/^http:/i.test(text) ? 'uri' : webUrlRule(text))),
-  ),
+  ...checked('clients', 'logo_uri', byUriRule(publicUrlRule)),
   ...checked('clients', 'redirect_uris', byUriRule(redirectUriRule)),
   ...checked('clients', 'post_logout_redirect_uris', byUriRule(redirectUriRule)),
   ...checked('clients', 'allowed_origins', byUriRule(originRule)),

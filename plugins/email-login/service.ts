@@ -110,6 +110,7 @@ export function createEmailLogin(
     const code = await secondFactor.require(user, otp, client);
     return transact(db, async (tx) => {
       const issued = await begin(tx, { id, tfaSecret }, mode, client, {
+        proved: { email: true, code },
         counted,
         hasOwnNotice: code?.kind === 'recovery',
       });

@@ -88,8 +88,8 @@ export const requestParsingPlugin = definePlugin('http/request-parsing', (_servi
   });
 });
 
-/** A type of body that a scope can accept (`protocol.ts`). */
-export type BodyType = 'json' | 'form';
+/** A type of body that a scope can accept (`protocol.ts`). `raw` means every type, as bytes. */
+export type BodyType = 'json' | 'form' | 'raw';
 
 /** Parses bodies of these types. Others are ignored and treated as `{}`, so only routes that require a field reject them. */
 export function parseBodies(app: FastifyInstance, types: readonly BodyType[]): void {
@@ -113,6 +113,10 @@ export function parseBodies(app: FastifyInstance, types: readonly BodyType[]): v
     app.addContentTypeParser(formType, { parseAs: 'buffer' }, (_request, body: Buffer, done) =>
       done(null, parseQueryString(decode(body))),
     );
+  }
+  if (types.includes('raw')) {
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    return;
   }
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     request.hasIgnoredBody = body.length > 0;

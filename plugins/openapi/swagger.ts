@@ -9,6 +9,7 @@ const tags = [
   { name: 'Authentication', description: 'Log in, refresh tokens, and log out.' },
   { name: 'Sessions', description: 'List and end sessions.' },
   { name: 'Own account', description: 'Manage your own account, regardless of your permissions.' },
+  { name: 'Grants', description: 'List and withdraw the access of applications to accounts.' },
   { name: 'Providers', description: 'Log in with OAuth 2.0 and OpenID Connect providers.' },
   { name: 'Users', description: 'Manage user accounts.' },
   { name: 'Passkeys', description: 'Log in with a passkey, and manage passkeys.' },

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { readSettings } from '../../db/queries/settings/settings.js';
-import { definePlugin } from '../platform/plugin.js';
+import { definePlugin, type Services } from '../platform/plugin.js';
 import { accountPage, accountViews } from './account.js';
 import { type Assets, loadAssets } from './assets.js';
+import { accessLines, authorizePages } from './authorize.js';
 import { createProjectReader } from './project.js';
 import { appearanceOf } from './providers.js';
 import { createPageRenderer, type Page } from './service.js';
@@ -18,6 +19,9 @@ declare module '../platform/plugin.js' {
       error: typeof errorPage;
       account: typeof accountPage;
       accountViews: typeof accountViews;
+      authorize: typeof authorizePages;
+      /** What an application asks for, in the language of the visitor. */
+      accessIn(request: FastifyRequest, access: Parameters<typeof accessLines>[0]): string[];
       asset: Assets;
     };
   }
@@ -41,9 +45,10 @@ export const pagesPlugin = definePlugin('pages', (services, app) => {
     (error) => log.warn({ err: error }, 'a page was rendered without the current project settings'),
   );
   const assets = loadAssets();
-  const { render, loginUrl } = createPageRenderer({
+  const textsOf = loadTexts(locales.all.map(({ tag }) => tag));
+  const { render, loginUrl, localeFor } = createPageRenderer({
     locales,
-    textsOf: loadTexts(locales.all.map(({ tag }) => tag)),
+    textsOf,
     assets,
     renderTemplate: loadTemplates(),
     project,
@@ -90,5 +95,19 @@ export const pagesPlugin = definePlugin('pages', (services, app) => {
   app.decorateReply('sendPage', function (page) {
     return send(this.request, this, page);
   });
-  return { pages: { signIn: signInPage, error: errorPage, account: accountPage, accountViews, asset: assets } };
+  const accessIn: Services['pages']['accessIn'] = (request, access) => {
+    const { tag } = localeFor(visitOf(request));
+    return accessLines(access, { t: textsOf('authorize', tag).all });
+  };
+  return {
+    pages: {
+      accessIn,
+      signIn: signInPage,
+      error: errorPage,
+      account: accountPage,
+      accountViews,
+      authorize: authorizePages,
+      asset: assets,
+    },
+  };
 });

@@ -15,6 +15,8 @@ export interface Page {
   name: string;
   /** For a page that requires a session: the path below `/account` to which visitors return after signing in. */
   returnTo?: string;
+  /** Languages that whoever led the visitor here prefers. The visitor's own choice takes precedence. */
+  locales?: readonly string[];
   /** What the application adds to what all pages share. */
   add?(shared: SharedByPages): Addition;
 }
@@ -28,6 +30,8 @@ export interface Addition {
 
 /** What an application can use to compute what it adds. */
 export interface SharedByPages {
+  /** The texts of the application, in the language of the page. */
+  t: Readonly<Record<string, string>>;
   query: Visit['query'];
   /** The path of the service's public URL, without a trailing slash. */
   base: string;
@@ -62,6 +66,8 @@ export interface RenderedPage {
 
 export interface PageRenderer {
   render(page: Page, visit: Visit): Promise<RenderedPage>;
+  /** The language of a visitor, for responses that are not pages. */
+  localeFor(visit: Visit): Locale;
   /** The URL to which visitors who are not signed in are redirected. @param returnTo the page to return to, as in `Page` */
   loginUrl(query: Visit['query'], returnTo: string): string;
 }
@@ -95,14 +101,19 @@ export function createPageRenderer(deps: Dependencies): PageRenderer {
 
   const assetUrl = (name: string) => `${base}/account/assets/${name}?v=${assets(name)?.version}`;
 
-  const render = async ({ application, name, add }: Page, visit: Visit): Promise<RenderedPage> => {
+  const render = async (
+    { application, name, locales: preferred = [], add }: Page,
+    visit: Visit,
+  ): Promise<RenderedPage> => {
     const { query, acceptLanguage, sessionModes, language } = visit;
     const project = await deps.project();
     const lang = asText(query.lang);
-    const locale = locales.pick(lang, language, ...acceptedLanguages(acceptLanguage), project.default_language);
+    const accepted = acceptedLanguages(acceptLanguage);
+    const locale = locales.pick(lang, language, ...preferred, ...accepted, project.default_language);
     const texts = textsOf(application, locale.tag);
     const urlOf = (path: string) => `${base}/account${path}${lang === undefined ? '' : `?lang=${locale.tag}`}`;
     const shared: SharedByPages = {
+      t: texts.all,
       query,
       base,
       project,
@@ -155,9 +166,17 @@ export function createPageRenderer(deps: Dependencies): PageRenderer {
 
   return {
     render,
+    localeFor: ({ query, language, acceptLanguage }) =>
+      locales.pick(asText(query.lang), language, ...acceptedLanguages(acceptLanguage)),
     loginUrl: (query, returnTo) => {
       const lang = asText(query.lang);
-      const target = `${base}/account${returnTo}${query.change === 'password' ? '?change=password' : ''}`;
+      const code = asText(query.user_code);
+      const kept = {
+        ...(query.change === 'password' ? { change: 'password' } : {}),
+        ...(code === undefined ? {} : { user_code: code.slice(0, 20) }),
+      };
+      const rest = String(new URLSearchParams(kept));
+      const target = `${base}/account${returnTo}${rest === '' ? '' : `?${rest}`}`;
       const parameters = new URLSearchParams({
         ...(lang === undefined ? {} : { lang: locales.pick(lang).tag }),
         ...(returnTo === '' ? {} : { redirect: target }),

@@ -8,22 +8,39 @@ type Link =
 /** The reasons for a failed email verification that have their own text. */
 const knownReasons = new Set(['TOKEN_EXPIRED', 'INVALID_TOKEN', 'FORBIDDEN', 'INVALID_PAYLOAD', 'SERVICE_UNAVAILABLE']);
 
+/** The application for which a user signs in. */
+export interface SignInFor {
+  /** The name of the application. */
+  application: string;
+  /** The account page that continues the application's request. */
+  redirect: string;
+  /** Whether the user is signed in, but must prove their identity again. */
+  again: boolean;
+  /** The email address that the application suggests. */
+  loginHint: string | undefined;
+  locales: readonly string[];
+}
+
 /** A page for visitors. */
-export const signInPage = (name: string, link?: Link): Page => ({
+export const signInPage = (name: string, link?: Link, target?: SignInFor): Page => ({
   application: 'sign-in',
   name,
+  ...(target ? { locales: target.locales } : {}),
   add: (shared) => {
-    const { base, project, query, redirect, reason, urlOf } = shared;
+    const { base, project, query, reason, urlOf } = shared;
+    const redirect = target?.redirect ?? shared.redirect;
     const offers = { ...shared.offers, emailLogin: project.email_login };
     const links = { ...shared.links, forgotPassword: urlOf('/forgot-password'), register: urlOf('/register') };
-    const target = redirect ?? links.account;
+    const to = redirect ?? links.account;
     const providers = shared.providers
       .filter(({ session }) => session)
-      .map((provider) => ({ ...provider, href: providerUrl(base, provider.name, loginWith(links.login, target)) }));
+      .map((provider) => ({ ...provider, href: providerUrl(base, provider.name, loginWith(links.login, to)) }));
     return {
       view: {
         offers,
         links,
+        application: target?.application ?? null,
+        signs_in_again: target?.again === true,
         login_again: redirect === undefined ? links.login : loginWith(links.login, redirect),
         registration: project.public_registration && offers.passwordLogin,
         login_providers: providers,
@@ -32,7 +49,9 @@ export const signInPage = (name: string, link?: Link): Page => ({
       },
       data: {
         offers,
-        redirect: target,
+        redirect: to,
+        signsInAgain: target?.again === true,
+        loginHint: target?.loginHint?.slice(0, 128),
         verifiesEmail: project.public_registration_verify_email,
         link,
         notice: isLoginNotice(query.notice) ? query.notice : undefined,

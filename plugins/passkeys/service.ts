@@ -130,7 +130,7 @@ export function createPasskeys({ db, clock, webauthn, stepUp, signInMethods, act
         if (!(await spendState(tx, challenge.id, challenge.expiresAt))) throw notVerified();
         const added = await insertPasskey(tx, passkey);
         if (!added) throw notVerified();
-        if (isUserVerified) await stepUp.markFresh(caller, tx, { isVerifiedByPasskey: true });
+        if (isUserVerified) await stepUp.markFresh(caller, tx, { passkey: verified });
         await activity.record(tx, caller, [
           { action: 'passkey_add', collection: 'passkeys', item: added.id, details: { owner: user } },
         ]);

@@ -13,6 +13,7 @@ export type KeyPurpose =
   | 'activity'
   | 'cursor'
   | 'signing-key'
+  | 'oauth'
   | 'secret-check';
 
 /** The keys for one purpose. The first one signs or encrypts, and all of them verify or decrypt. */

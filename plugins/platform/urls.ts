@@ -74,5 +74,6 @@ export function accountPath(base: string, wanted: unknown): string | undefined {
   const path = typeof wanted === 'string' && !ambiguous.test(wanted) ? sameOriginPath(wanted) : undefined;
   if (path === undefined || !path.startsWith(`${base}/account`)) return undefined;
   const [page = ''] = path.slice(`${base}/account`.length).split(/[?#]/, 1);
-  return /^(\/[a-z-]+)*\/?$/.test(page) ? path : undefined;
+  // The ID of an application's request is in its path.
+  return /^(?:\/authorize\/[\w-]+|(?:\/[a-z-]+)*\/?)$/.test(page) ? path : undefined;
 }

@@ -257,7 +257,7 @@ export function createAccounts(
     holder: IdentityHolder,
     mode: SessionMode,
     client: Client,
-    changes: LoginChanges = {},
+    changes: LoginChanges,
   ) => {
     const issued = await sessions.begin(tx, { id: holder.id, tfaSecret: holder.tfaSecret }, mode, client, changes);
     if (!issued) throw notActive(holder);
@@ -303,7 +303,7 @@ export function createAccounts(
           requireAllowed(holder);
           if (holder.tfaSecret !== null) return wait(profile, holder);
           await update(tx, profile, holder, client, warn);
-          return { issued: await begin(tx, holder, mode, client) };
+          return { issued: await begin(tx, holder, mode, client, { proved: { provider: true } }) };
         });
       } catch (error) {
         throw toConstraintError(error, 'INVALID_PROVIDER');
@@ -322,7 +322,8 @@ export function createAccounts(
             throw refused('The login has already been completed.');
           }
           await update(tx, pending.profile, holder, client, warn);
-          const issued = await begin(tx, holder, mode, client, { hasOwnNotice: code?.kind === 'recovery' });
+          const changes = { proved: { provider: true, code }, hasOwnNotice: code?.kind === 'recovery' };
+          const issued = await begin(tx, holder, mode, client, changes);
           if (code) await secondFactor.consume(tx, holder.id, code, { userId: holder.id, client });
           return issued;
         });

@@ -28,7 +28,7 @@ const noSession = '00000000-0000-0000-0000-000000000000';
 /** `app.sessions`: login, refresh, logout. `app.activeSessions`: lists and ends sessions. Expired sessions are deleted every hour. */
 export const sessionsPlugin = definePlugin('sessions', (services) => {
   const { config, db, maintenanceDb, databaseConnection, clock, every } = services;
-  const { SESSION_REFRESH_GRACE_PERIOD: gracePeriod } = config;
+  const { SESSION_REFRESH_GRACE_PERIOD: gracePeriod, SESSION_MAX_AGE } = config;
   const issuing = createIssuing(services);
   const { begin } = issuing;
   const arrivals = createArrivals(gracePeriod, () => findRefreshableSession(db, noSession));
@@ -37,7 +37,8 @@ export const sessionsPlugin = definePlugin('sessions', (services) => {
   if (databaseConnection.engine === 'postgres') {
     every(refreshLimits(gracePeriod).probeInterval, arrivals.probe, 'the database does not respond');
   }
-  every(hour, () => deleteExpiredSessions(maintenanceDb, clock()), 'expired sessions could not be deleted');
+  const maxAge = SESSION_MAX_AGE || null;
+  every(hour, () => deleteExpiredSessions(maintenanceDb, clock(), maxAge), 'expired sessions could not be deleted');
   const sessions: Sessions = {
     begin,
     login: createLogin(services, begin),

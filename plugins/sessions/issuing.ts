@@ -6,6 +6,11 @@ import type { Config } from '../../schemas/config.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import { type Client, deviceKeyOf, rightsOf } from '../http/caller.js';
 import type { Services } from '../platform/plugin.js';
+import {
+  authenticationMethodsOf,
+  isVerifiedByPasskey,
+  type ProvedFactors,
+} from '../sign-in-methods/authentication-methods.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 
 /** The tokens of a new or refreshed session. In `session` mode, there is no refresh token. */
@@ -31,12 +36,12 @@ interface Position {
 
 /** What a login changes, in addition to creating a session. */
 export interface LoginChanges {
+  /** What the user has proved. */
+  proved: ProvedFactors;
   /** A new hash of the same password, which replaces the stored one. */
   newPassword?: string | null;
   /** Keys of the login attempts to clear. */
   counted?: readonly string[];
-  /** Whether the session begins with a passkey that verified the user, which counts as two factors. */
-  isVerifiedByPasskey?: boolean;
   /** Whether the user is notified of this login in any case, so that it sends no notice of a new network or device. */
   hasOwnNotice?: boolean;
 }
@@ -52,7 +57,7 @@ export interface SessionIssuer {
     user: CheckedUser,
     mode: SessionMode,
     client: Client,
-    changes?: LoginChanges,
+    changes: LoginChanges,
   ): Promise<IssuedSession | undefined>;
   /** The next generation of a session, with its refresh token and its expiry. The session may end earlier. */
   next(
@@ -116,8 +121,8 @@ export function createIssuing({ config, accessTokens, refreshTokens, clock, acti
   };
 
   return {
-    begin: async (executor, user, mode, client, changes = {}) => {
-      const { newPassword = null, counted = [], isVerifiedByPasskey = false, hasOwnNotice = false } = changes;
+    begin: async (executor, user, mode, client, changes) => {
+      const { proved, newPassword = null, counted = [], hasOwnNotice = false } = changes;
       const now = clock();
       const { refreshToken, ...first } = positionAt(randomUUID(), 0, mode);
       const expiresAt = new Date(Math.min(first.expiresAt.getTime(), now.getTime() + maxAge));
@@ -133,7 +138,8 @@ export function createIssuing({ config, accessTokens, refreshTokens, clock, acti
         limit: sessionsPerUser,
         device: deviceKeyOf(userAgent),
         tokenHash: refreshToken && hashToken(refreshToken),
-        isVerifiedByPasskey,
+        isVerifiedByPasskey: isVerifiedByPasskey(proved),
+        amr: authenticationMethodsOf(proved),
       };
       const event = { action: 'login', collection: 'users', item: user.id } as const;
       const principal = await activity.recordWith(executor, { userId: user.id, client }, event, async (tx, rows) => {

@@ -47,8 +47,12 @@ export function createLogin(
       const newPassword = await renewedHash(user.password, password, client);
 
       const complete = async (executor: Executor) => {
-        const changes = { newPassword, counted: attempt.counted, hasOwnNotice: code?.kind === 'recovery' };
-        const issued = await begin(executor, user, mode, client, changes);
+        const issued = await begin(executor, user, mode, client, {
+          proved: { password: true, code },
+          newPassword,
+          counted: attempt.counted,
+          hasOwnNotice: code?.kind === 'recovery',
+        });
         if (issued && code) await secondFactor.consume(executor, user.id, code, { userId: user.id, client });
         return issued;
       };

@@ -35,10 +35,9 @@ export function createPasskeyLogin(
       throw (await rateLimits.countLogin(client.network)) ?? invalidCredentials(holder?.id, reason);
     }
     const { id, tfaSecret } = holder;
-    const { isUserVerified: isVerifiedByPasskey } = proof;
-    const code = isVerifiedByPasskey ? null : await secondFactor.require(holder, otp, client);
+    const code = proof.isUserVerified ? null : await secondFactor.require(holder, otp, client);
     return transact(db, async (tx) => {
-      const changes = { isVerifiedByPasskey, hasOwnNotice: code?.kind === 'recovery' };
+      const changes = { proved: { passkey: proof, code }, hasOwnNotice: code?.kind === 'recovery' };
       const issued = await begin(tx, { id, tfaSecret }, mode, client, changes);
       if (!issued) throw invalidCredentials(id, 'user_changed');
       if (!(await passkeyProofs.consume(tx, proof, { userId: id, client })))

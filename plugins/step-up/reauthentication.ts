@@ -96,7 +96,8 @@ export function createReauthenticate(
       const isSigned = passkey === undefined || (await passkeyProofs.consume(tx, passkey, caller));
       if (!isSigned) throw invalidCredentials(user.id, 'wrong_passkey');
       if (code) await secondFactor.consume(tx, user.id, code, caller);
-      const isMarked = await stepUp.markFresh(caller, tx, { isVerifiedByPasskey });
+      const proved = { password: password !== undefined, email: request !== undefined, passkey, code };
+      const isMarked = await stepUp.markFresh(caller, tx, proved);
       if (!isMarked) throw new ApiError('INVALID_CREDENTIALS').concerning(user.id);
       await activity.record(tx, caller, [event]);
     });

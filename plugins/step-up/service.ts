@@ -1,9 +1,14 @@
 import type { Executor } from '../../db/client.js';
-import { findProofs, findSessionProof, markAuthenticated, type ProofRecord } from '../../db/queries/step-up/step-up.js';
+import { findProofs, findSessionProof, type ProofRecord, recordProved } from '../../db/queries/step-up/step-up.js';
 import { ApiError, type ProofMethod } from '../../schemas/errors.js';
 import type { Caller } from '../http/caller.js';
 import { requireSession, sessionIdOf, sessionOf } from '../http/credential.js';
 import type { Services } from '../platform/plugin.js';
+import {
+  authenticationMethodsOf,
+  isVerifiedByPasskey,
+  type ProvedFactors,
+} from '../sign-in-methods/authentication-methods.js';
 import type { OwnPassword } from './own-password.js';
 
 /**
@@ -50,10 +55,12 @@ export interface StepUp {
   isStale(caller: Caller): boolean;
   /**
    * Makes the caller's session fresh, because they have just proved their identity.
-   * @param proof.isVerifiedByPasskey whether a passkey that verified the user proved it. The session then satisfies `enforce_tfa`.
+   * @param proved with a passkey that verified the user, the session then satisfies `enforce_tfa`
    * @returns false when the session has ended
    */
-  markFresh(caller: Caller, executor?: Executor, proof?: { isVerifiedByPasskey: boolean }): Promise<boolean>;
+  markFresh(caller: Caller, executor: Executor, proved: ProvedFactors): Promise<boolean>;
+  /** Records what the caller has proved in their session, without making it fresh. */
+  noteProved(caller: Caller, executor: Executor, proved: ProvedFactors): Promise<void>;
 }
 
 export function createStepUp({ config, db, clock, signInMethods }: Services, ownPassword: OwnPassword): StepUp {
@@ -116,6 +123,19 @@ export function createStepUp({ config, db, clock, signInMethods }: Services, own
     if (!(await isFresh(caller, executor))) throw await refusal(caller, executor);
   };
 
+  const record = async (
+    caller: Caller,
+    executor: Executor,
+    proved: ProvedFactors,
+    time: { authenticatedAt?: Date } = {},
+  ) => {
+    const id = sessionIdOf(caller);
+    const { userId: user } = caller;
+    if (id === null || user === null) return false;
+    const factors = { amr: authenticationMethodsOf(proved), isVerifiedByPasskey: isVerifiedByPasskey(proved) };
+    return recordProved(executor, { id, user }, { ...factors, ...time });
+  };
+
   return {
     methodsOf,
     needsSecondFactor,
@@ -146,11 +166,10 @@ export function createStepUp({ config, db, clock, signInMethods }: Services, own
       if (canBecomeStale(caller) && !(await isFresh(caller, executor))) throw await refusal(caller, executor);
     },
 
-    markFresh: async (caller, executor = db, { isVerifiedByPasskey } = { isVerifiedByPasskey: false }) => {
-      const id = sessionIdOf(caller);
-      const { userId: user } = caller;
-      if (id === null || user === null) return false;
-      return markAuthenticated(executor, { id, user }, { now: clock(), isVerifiedByPasskey });
+    markFresh: (caller, executor, proved) => record(caller, executor, proved, { authenticatedAt: clock() }),
+
+    noteProved: async (caller, executor, proved) => {
+      await record(caller, executor, proved);
     },
   };
 }

@@ -76,7 +76,8 @@ export function createTwoFactor({
       if (hasPassword && password !== undefined) await ownPassword.require(caller, user, password);
       const secret = newSecret();
       await db.transaction(async (tx) => {
-        if (isPasswordEnough && !(await stepUp.markFresh(caller, tx))) throw new ApiError('INVALID_CREDENTIALS');
+        if (isPasswordEnough && !(await stepUp.markFresh(caller, tx, { password: true })))
+          throw new ApiError('INVALID_CREDENTIALS');
         await record(tx, caller, 'tfa_generate', user.id);
       });
       return { secret, otpauth_url: otpauthUrl(secret, await projectName(), user.email ?? user.id) };
@@ -94,6 +95,7 @@ export function createTwoFactor({
         await stepUp.requireStillProved(tx, caller);
         if (!(await writeTfaSecret(tx, user.id, box.seal(secret, user.id), step))) throw alreadyOn();
         await deleteRecoveryCodes(tx, user.id);
+        await stepUp.noteProved(caller, tx, { code: { step } });
         await deleteSessionsOf(tx, [user.id], sessionIdOf(caller));
         await record(tx, caller, 'tfa_enable', user.id);
       });

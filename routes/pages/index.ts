@@ -1,6 +1,8 @@
 import type { App } from '../app.js';
 import { assetRoutes } from './assets.js';
+import { authorize } from './authorize.js';
 import { changePassword } from './change-password.js';
+import { device } from './device.js';
 import { errorPage } from './error-page.js';
 import { home } from './home.js';
 import { linkActions } from './link-actions.js';
@@ -22,6 +24,8 @@ async function accountRoutes(app: App): Promise<void> {
       reply.sendPage(typeof page === 'function' ? await page(request) : page),
     );
   }
+  authorize(app);
+  device(app);
   linkActions(app);
   signOut(app);
   assetRoutes(app);

@@ -22,6 +22,16 @@ export function pagesByPath(app: App): Readonly<Record<string, Page | ((request:
       return signIn(name, link);
     };
 
+  /** The page that asks, for applications that cannot show whose session they mean. */
+  const signOutPage = async ({ query }: FastifyRequest) => {
+    const texts = Object.entries(query as object).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string',
+    );
+    const { client_id, post_logout_redirect_uri, state } = Object.fromEntries(texts);
+    const asked = await app.openIdProvider.signOut.read({ client_id, post_logout_redirect_uri, state }, null);
+    return pages.authorize.signOut(asked.client, asked.to);
+  };
+
   return {
     // The pages for visitors are open to anyone, so an invalid session cookie does not keep users from signing in again.
     login: signIn('login'),
@@ -35,6 +45,9 @@ export function pagesByPath(app: App): Readonly<Record<string, Page | ((request:
     'reset-password': linkPage('reset-password', passwordReset.inspect),
     'email-login': linkPage('email-login', emailLogin.inspect),
     'confirm-email': linkPage('confirm-email', emailChanges.inspect),
+    // The pages about applications. The one that asks for consent belongs to a request: see authorize.ts.
+    device: pages.authorize.device,
+    'sign-out': signOutPage,
     // The account page. Each of its sections has its own URL.
     '': account(),
     ...Object.fromEntries(accountViews.map((view) => [view, account(view)])),

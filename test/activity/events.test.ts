@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
+import { saveGrant } from '../../db/queries/applications/grants.js';
 import { rows } from '../../db/statements.js';
 import { recorded } from '../helpers/database/activity.js';
 import { schemas } from '../helpers/database/databases.js';
@@ -77,6 +78,13 @@ const byThemselves = (action: string, user: string, collection = 'users', item: 
   changed: null,
 });
 
+/** Lets a user give an application access. @returns the ID of the grant */
+async function grantOf(user: string): Promise<string> {
+  const consent = { user, client: 'https://app.example.com/client.json', registeredClient: null, clientName: 'App' };
+  const { id } = await saveGrant(app.db, { ...consent, scopes: ['openid'], resources: {}, digest: null }, new Date());
+  return id;
+}
+
 const newEmail = () => `${randomUUID()}@example.com`;
 const goodPassword = 'a password that is long enough';
 
@@ -99,7 +107,7 @@ const newcomer = () => {
 
 /** The write operations that every collection has. */
 function ofCollection(
-  collection: 'users' | 'roles' | 'policies' | 'permissions',
+  collection: 'users' | 'roles' | 'policies' | 'permissions' | 'clients' | 'resources',
   valid: () => Record<string, unknown>,
   change: Record<string, unknown>,
 ) {
@@ -146,6 +154,12 @@ const roles = ofCollection('roles', () => ({ name: 'A role' }), { name: 'Another
 const policies = ofCollection('policies', () => ({ name: 'A policy' }), { name: 'Another', admin_access: false });
 const permissions = ofCollection('permissions', () => ({ policy, collection: 'users', action: 'read' }), {
   fields: ['id'],
+});
+
+const newClient = { name: 'A client', type: 'public', redirect_uris: ['https://app.example.com/callback'] };
+const clients = ofCollection('clients', () => newClient, { name: 'Another' });
+const resources = ofCollection('resources', () => ({ name: 'An API', identifier: `urn:uuid:${randomUUID()}` }), {
+  name: 'Another',
 });
 
 async function loginByProvider(family: 'login' | 'oauth'): Promise<Done> {
@@ -226,6 +240,18 @@ const done: Record<string, () => Promise<Done>> = {
     const passkey = await addPasskey(service, headers);
     const response = await request({ method: 'DELETE', url: `/users/me/passkeys/${passkey.id}`, headers });
     return { response, rows: [byThemselves('passkey_remove', id, 'passkeys', passkey.id)] };
+  },
+  withdrawMyGrant: async () => {
+    const { id, headers } = await signedIn();
+    const grant = await grantOf(id);
+    const response = await request({ method: 'DELETE', url: `/users/me/grants/${grant}`, headers });
+    return { response, rows: [byThemselves('application_withdraw', id, 'grants', grant)] };
+  },
+  withdrawGrantOfUser: async () => {
+    const { id } = await signedIn();
+    const grant = await grantOf(id);
+    const response = await request({ method: 'DELETE', url: `/users/${id}/grants/${grant}`, headers: asAdmin });
+    return { response, rows: [byAdmin('application_withdraw', 'grants', grant)] };
   },
   removePasskeyOfUser: async () => {
     const { id, headers } = await signedIn();
@@ -450,6 +476,22 @@ const done: Record<string, () => Promise<Done>> = {
   deletePolicies: policies.removeMany,
   updatePolicy: policies.update,
   deletePolicy: policies.remove,
+  createClients: clients.create,
+  updateClients: clients.updateMany,
+  deleteClients: clients.removeMany,
+  updateClient: clients.update,
+  deleteClient: clients.remove,
+  createClientSecret: async () => {
+    const created = await send('POST', '/clients', { ...newClient, type: 'confidential' });
+    const { id } = created.json().data;
+    const response = await send('POST', `/clients/${id}/secret`);
+    return { response, rows: [byAdmin('secret_create', 'clients', id)] };
+  },
+  createResources: resources.create,
+  updateResources: resources.updateMany,
+  deleteResources: resources.removeMany,
+  updateResource: resources.update,
+  deleteResource: resources.remove,
   createPermissions: permissions.create,
   updatePermissions: permissions.updateMany,
   deletePermissions: permissions.removeMany,

@@ -82,7 +82,7 @@ t.test('expired sessions are deleted in parts, by their day', async (t) => {
   const sent: string[] = [];
   const stop = hearStatements(app, ({ text }) => sent.push(text));
   const plans = watchPlans(app);
-  await plans.during(() => deleteExpiredSessions(app.db, now));
+  await plans.during(() => deleteExpiredSessions(app.db, now, null));
   stop();
   await t.resolves(plans.check());
   plans.stop();

@@ -91,7 +91,7 @@ export const passkeys: readonly Mutation[] = [
     fault: 'a passkey that does not verify its user needs no code',
     edits: [
       {
-        find: 'const code = isVerifiedByPasskey ? null : await secondFactor.require(holder, otp, client);',
+        find: 'const code = proof.isUserVerified ? null : await secondFactor.require(holder, otp, client);',
         replace: 'const code = null;',
       },
     ],
@@ -102,8 +102,8 @@ export const passkeys: readonly Mutation[] = [
     fault: 'every passkey satisfies enforce_tfa',
     edits: [
       {
-        find: 'const changes = { isVerifiedByPasskey,',
-        replace: 'const changes = { isVerifiedByPasskey: true,',
+        find: 'isVerifiedByPasskey: isVerifiedByPasskey(proved), amr: authenticationMethodsOf(proved),',
+        replace: 'isVerifiedByPasskey: proved.passkey !== undefined, amr: authenticationMethodsOf(proved),',
       },
     ],
     tests: ['test/passkeys/login.test.ts'],

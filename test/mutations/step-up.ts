@@ -69,8 +69,8 @@ export const stepUp: readonly Mutation[] = [
   ),
   replaced(
     'a passkey confirms the identity, but the session stays restricted',
-    '.set({ authenticatedAt: now, ...(isVerifiedByPasskey ? { isVerifiedByPasskey } : {}) })',
-    '.set({ authenticatedAt: now })',
+    '.set({ amr, ...(authenticatedAt && { authenticatedAt }), ...(isVerifiedByPasskey ? { isVerifiedByPasskey } : {}) })',
+    '.set({ amr, ...(authenticatedAt && { authenticatedAt }) })',
   ),
   replaced(
     'a restricted session adds a passkey that cannot lift the restriction',

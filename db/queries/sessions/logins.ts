@@ -1,4 +1,5 @@
 import { and, eq, lte, type Placeholder, type SQL, sql } from 'drizzle-orm';
+import type { AuthenticationMethod } from '../../../schemas/sessions.js';
 import type { Executor } from '../../client.js';
 import { foldCase, inLowerCase } from '../../lower-case.js';
 import { knownNetworks, sessions, settings, users, userUses } from '../../schema.js';
@@ -162,9 +163,10 @@ export interface NewSession {
   /** Maximum number of sessions of the user. */
   limit: number;
   isVerifiedByPasskey: boolean;
+  amr: readonly AuthenticationMethod[];
 }
 
-type Values = Record<'id' | 'user' | 'expiresAt' | 'network' | 'now' | 'notedBefore' | 'activity', string> &
+type Values = Record<'id' | 'user' | 'expiresAt' | 'network' | 'now' | 'notedBefore' | 'activity' | 'amr', string> &
   Record<'tokenHash' | 'ip' | 'userAgent' | 'device' | 'tfaSecret' | 'password' | 'newPassword', string | null> &
   Record<'limit', number> &
   Record<'isVerifiedByPasskey', boolean> &
@@ -185,10 +187,10 @@ const recording = fixedStatement<Values, PrincipalRecord & { is_late: boolean; i
     from held where u.id = held.id and ${value('newPassword')}::text is not null
   ), begun as (
     insert into ${sessions} (id, "user", token_hash, created_at, authenticated_at, last_used_at, expires_at, ip, user_agent,
-      verified_by_passkey)
+      verified_by_passkey, amr)
     select ${value('id')}::uuid, held.id, ${value('tokenHash')}::varchar, ${value('now')}::timestamptz, ${value('now')}::timestamptz,
       ${value('now')}::timestamptz, ${value('expiresAt')}::timestamptz, ${value('ip')}::varchar, ${value('userAgent')}::varchar,
-      ${value('isVerifiedByPasskey')}::boolean from held
+      ${value('isVerifiedByPasskey')}::boolean, ${value('amr')}::text[] from held
     returning id, "user"
   ), ${notingNetwork(sql`held`, value)},
   recorded as (${insertingActivity(value('activity'), sql`where exists (select from held)`)}),
@@ -218,7 +220,7 @@ export async function recordLogin(
   executor: Executor,
   { id: user, tfaSecret, password = null }: CheckedUser,
   { newPassword, counted }: { newPassword: string | null; counted: readonly string[] },
-  { id, tokenHash, expiresAt, ip, userAgent, device, network, activity, limit, isVerifiedByPasskey }: NewSession,
+  { id, tokenHash, expiresAt, ip, userAgent, device, network, activity, limit, isVerifiedByPasskey, amr }: NewSession,
   now: Date,
 ): Promise<{ principal: PrincipalRecord; isUnfamiliar: boolean } | undefined> {
   const [begun] = await recording(executor, {
@@ -233,6 +235,7 @@ export async function recordLogin(
     device,
     limit,
     isVerifiedByPasskey,
+    amr: `{${amr.join()}}`,
     expiresAt: expiresAt.toISOString(),
     ...valuesOfNetworkUse(network, now),
     activity: recordsOf(activity),

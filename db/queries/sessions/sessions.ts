@@ -1,6 +1,6 @@
-import { and, desc, eq, gt, inArray, lt, lte, ne } from 'drizzle-orm';
+import { and, desc, eq, exists, gt, inArray, lt, lte, ne, not, or, sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
-import { sessions } from '../../schema.js';
+import { oauthRecords, sessions } from '../../schema.js';
 
 /** Deletes a session and with it every token of its family. @returns the id of its user; undefined when there was none */
 export async function deleteSession(executor: Executor, id: string): Promise<string | undefined> {
@@ -11,10 +11,27 @@ export async function deleteSession(executor: Executor, id: string): Promise<str
 /** Maximum number of sessions that one statement deletes. */
 const maxDeleted = 5000;
 
-/** Deletes expired sessions. Nothing depends on this: an expired session is rejected even while its row exists. */
-export async function deleteExpiredSessions(executor: Executor, now: Date): Promise<void> {
+/**
+ * Deletes expired sessions, except those with tokens of applications that outlive them (`offline_access`), unless they have reached their
+ * maximum age. Nothing depends on this: an expired session is rejected even while its row exists.
+ * @param maxAge maximum age of a session in milliseconds; null: no limit
+ */
+export async function deleteExpiredSessions(executor: Executor, now: Date, maxAge: number | null): Promise<void> {
   // The condition on the day follows from the one on the time. It lets the database use the index.
-  const isExpired = and(lte(sessions.expiresOn, now.toISOString().slice(0, 10)), lt(sessions.expiresAt, now));
+  const hasEnded = maxAge === null ? sql`false` : lte(sessions.createdAt, new Date(now.getTime() - maxAge));
+  const isUsedOffline = exists(
+    executor
+      .select({ one: sql`1` })
+      .from(oauthRecords)
+      .where(
+        and(eq(oauthRecords.session, sessions.id), eq(oauthRecords.isOffline, true), gt(oauthRecords.expiresAt, now)),
+      ),
+  );
+  const isExpired = and(
+    lte(sessions.expiresOn, now.toISOString().slice(0, 10)),
+    lt(sessions.expiresAt, now),
+    or(hasEnded, not(isUsedOffline)),
+  );
   const expired = executor.select({ id: sessions.id }).from(sessions).where(isExpired).limit(maxDeleted);
   for (;;) {
     const ended = await executor

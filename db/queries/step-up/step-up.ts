@@ -1,4 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm';
+import type { AuthenticationMethod } from '../../../schemas/sessions.js';
 import type { Executor } from '../../client.js';
 import { identities, passkeys, sessions, users } from '../../schema.js';
 import { rows } from '../../statements.js';
@@ -38,15 +39,22 @@ export async function findSessionProof(
   return found;
 }
 
-/** Records that the user of a session has proved their identity in it. @returns whether the session still exists */
-export async function markAuthenticated(
+/**
+ * Records what the user of a session has proved in it.
+ * @param proved.authenticatedAt when, if it makes the session fresh
+ * @returns whether the session still exists
+ */
+export async function recordProved(
   executor: Executor,
   session: { id: string; user: string },
-  { now, isVerifiedByPasskey }: { now: Date; isVerifiedByPasskey: boolean },
+  proved: { amr: readonly AuthenticationMethod[]; isVerifiedByPasskey: boolean; authenticatedAt?: Date },
 ): Promise<boolean> {
+  const { isVerifiedByPasskey, authenticatedAt } = proved;
+  const added = sql`${`{${proved.amr.join()}}`}::text[]`;
+  const amr = sql`array(select distinct method collate "C" from unnest(${sessions.amr} || ${added}) as method order by 1)`;
   const marked = await executor
     .update(sessions)
-    .set({ authenticatedAt: now, ...(isVerifiedByPasskey ? { isVerifiedByPasskey } : {}) })
+    .set({ amr, ...(authenticatedAt && { authenticatedAt }), ...(isVerifiedByPasskey ? { isVerifiedByPasskey } : {}) })
     .where(and(eq(sessions.id, session.id), eq(sessions.user, session.user)))
     .returning({ id: sessions.id });
   return marked.length === 1;

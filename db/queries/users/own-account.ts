@@ -142,6 +142,7 @@ export async function readExport(executor: Executor, id: string, now: Date): Pro
         id: sessions.id,
         created_at: sessions.createdAt,
         authenticated_at: sessions.authenticatedAt,
+        amr: sessions.amr,
         last_used_at: sessions.lastUsedAt,
         expires_at: sessions.expiresAt,
         ip: sessions.ip,

@@ -1,11 +1,15 @@
 import { sql } from 'drizzle-orm';
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 import type { Test } from 'tap';
+import type { Overrides } from '../../../app.js';
 import {
+  clientSecrets,
+  clients,
   passkeys,
   permissions,
   policies,
   recoveryCodes,
+  resources,
   rolePolicies,
   roles,
   sessions,
@@ -22,8 +26,8 @@ export const adminToken = 'the-static-token-of-the-administrator';
 export const asAdmin = bearer(adminToken);
 
 /** Starts a service whose administrator has a static token. */
-export const startWithAdmin = (t: Test, variables: Record<string, string> = {}) =>
-  startTestApp(t, { ADMIN_TOKEN: adminToken, ...variables });
+export const startWithAdmin = (t: Test, variables: Record<string, string> = {}, overrides: Overrides = {}) =>
+  startTestApp(t, { ADMIN_TOKEN: adminToken, ...variables }, overrides);
 
 /**
  * A digest of all stored data except `last_access`, which every request may update. It uses a single statement because
@@ -41,6 +45,9 @@ export async function stateOf(app: FastifyInstance): Promise<string> {
     settings,
     recoveryCodes,
     passkeys,
+    clients,
+    clientSecrets,
+    resources,
   ];
   const digests = tables.map(
     (table) =>

@@ -36,7 +36,7 @@ export async function startOpenIdProvider(
   const server = createServer();
   const issuer = `http://127.0.0.1:${await listen(server)}`;
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const { default: Provider } = await quietly(() => import('oidc-provider'));
+  const { Provider } = await quietly(() => import('oidc-provider'));
   const provider = await quietly(
     () =>
       new Provider(issuer, {
@@ -56,7 +56,7 @@ export async function startOpenIdProvider(
           return claims && { accountId: name, claims: () => structuredClone(claims) };
         },
         jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'signing', alg: 'RS256', use: 'sig' }] },
-        pkce: { required: () => true, methods: ['S256'] },
+        pkce: { required: () => true },
         cookies: { keys: ['a key for the cookies of tests'] },
         ttl: { AccessToken: 3600, AuthorizationCode: 60, Grant: 3600, IdToken: 3600, Interaction: 600, Session: 3600 },
         features: { devInteractions: { enabled: true } },

@@ -1,0 +1,13 @@
+import { type PageData, page as shared } from '../kit/page-data.js';
+
+/** What `plugins/pages/authorize.ts` adds. */
+interface AuthorizeData extends PageData {
+  /** The ID of the request that the user decides about. */
+  request?: string;
+  /** Where to go after signing out. */
+  afterSignOut?: string;
+  /** The code in the URL, which the device shows as well. */
+  userCode?: string;
+}
+
+export const page = shared as AuthorizeData;

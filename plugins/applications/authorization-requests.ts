@@ -1,0 +1,202 @@
+import type { InteractionResults, Client as LibraryClient } from 'oidc-provider';
+import { saveGrant } from '../../db/queries/applications/grants.js';
+import { type StoredRecord, saveRecord } from '../../db/queries/applications/records.js';
+import { findSignIn } from '../../db/queries/applications/sign-ins.js';
+import { transact } from '../../db/statements.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { Client } from '../http/caller.js';
+import type { Services } from '../platform/plugin.js';
+import { webUrl } from '../platform/urls.js';
+import { isMetadataUrl, settingsOf } from './provider/clients.js';
+import type { BrowserSession } from './provider/exchange.js';
+import { digestOf } from './provider/grants.js';
+import type { RunningProvider } from './provider/index.js';
+import { impliedScope, secondFactorAcr } from './provider/scopes.js';
+
+/** A client, as the user sees it. */
+export interface DisplayedClient {
+  name: string;
+  logo: string | null;
+  /** The host of the client's own metadata, if nobody registered it. Anyone can choose any name, but not this. */
+  host: string | null;
+  isFirstParty: boolean;
+}
+
+/** What a client asks for. */
+export interface RequestedAccess {
+  scopes: string[];
+  resources: { name: string; identifier: string; scopes: string[] }[];
+}
+
+/** What the user has to do next for a request. */
+export type NextStep =
+  /** Redirect to the provider, which continues the request. */
+  | { kind: 'continue'; to: string }
+  | {
+      kind: 'sign-in';
+      client: DisplayedClient;
+      /** Whether the user should register. */
+      registers: boolean;
+      /** Whether the user must prove their identity again, although they are signed in. */
+      again: boolean;
+      needsSecondFactor: boolean;
+      loginHint: string | undefined;
+      locales: string[];
+    }
+  | {
+      kind: 'consent';
+      client: DisplayedClient;
+      access: RequestedAccess;
+      /** The email address of the signed-in user. */
+      user: string;
+      /** The host to which the user will be redirected. */
+      redirectHost: string;
+      locales: string[];
+    };
+
+/** Requests of applications to sign a user in, while the user is on the pages of the service. */
+export interface AuthorizationRequests {
+  /**
+   * What the user has to do next.
+   * @param browserIds the IDs of requests in the cookies of the browser
+   * @returns undefined if the request is unknown, has expired, or belongs to another browser
+   */
+  nextStep(id: string, browserIds: readonly string[], session: BrowserSession | null): Promise<NextStep | undefined>;
+  /**
+   * Stores the user's decision about the access that the client asks for.
+   * @returns the URL that continues the request
+   * @throws {ApiError} FORBIDDEN if the request is unknown, INVALID_CREDENTIALS if the user is not signed in
+   */
+  decide(
+    id: string,
+    browserIds: readonly string[],
+    session: BrowserSession | null,
+    allows: boolean,
+    client: Client,
+  ): Promise<string>;
+}
+
+interface Prompt {
+  name: string;
+  reasons: string[];
+  details: { missingOIDCScope?: string[]; missingResourceScopes?: Record<string, string[]> };
+}
+
+interface Request {
+  record: StoredRecord;
+  params: Record<string, string | undefined>;
+  prompt: Prompt;
+  returnTo: string;
+  client: LibraryClient;
+}
+
+export function createAuthorizationRequests(
+  { db, clock, activity }: Services,
+  running: () => Promise<RunningProvider>,
+): AuthorizationRequests {
+  const find = async (id: string, browserIds: readonly string[]): Promise<Request | undefined> => {
+    if (!browserIds.includes(id)) return undefined;
+    const { records, provider } = await running();
+    const record = await records.find(id);
+    if (record?.kind !== 'Interaction') return undefined;
+    const { params, prompt, returnTo } = record.payload as Pick<Request, 'params' | 'prompt' | 'returnTo'>;
+    const client = await provider.Client.find(params.client_id ?? '');
+    return client && { record, params, prompt, returnTo, client };
+  };
+
+  /** Whether the browser has done what the client requires of a sign-in. */
+  const isSignedInFor = async ({ record, prompt, params }: Request, session: BrowserSession): Promise<boolean> => {
+    const { reasons } = prompt;
+    if (session.isRestricted) return false;
+    const isAgain = ['login_prompt', 'max_age', 'create_prompt'].some((reason) => reasons.includes(reason));
+    if (isAgain && session.authenticatedAt < record.created_at) return false;
+    // The library compares the user with the hint again.
+    if (reasons.includes('id_token_hint') && session.authenticatedAt < record.created_at) return false;
+    if (!params.acr_values?.split(' ').includes(secondFactorAcr)) return true;
+    return (await findSignIn(db, session.id))?.amr.includes('mfa') === true;
+  };
+
+  const accessOf = async ({ prompt, client }: Request): Promise<RequestedAccess> => {
+    const { missingOIDCScope: scopes = [], missingResourceScopes: byResource = {} } = prompt.details;
+    const { resources } = await running();
+    const listed = await Promise.all(
+      Object.entries(byResource).map(async ([identifier, list]) => ({
+        identifier,
+        name: (await resources.find(client, identifier))?.name ?? identifier,
+        scopes: list.filter((scope) => scope !== impliedScope),
+      })),
+    );
+    return { scopes: [...scopes], resources: listed };
+  };
+
+  return {
+    nextStep: async (id, browserIds, session) => {
+      const request = await find(id, browserIds);
+      if (!request) return undefined;
+      const { prompt, params, returnTo, client } = request;
+      const displayed = displayedClient(client);
+      const locales = params.ui_locales?.split(' ').slice(0, 10) ?? [];
+      if (prompt.name === 'consent') {
+        if (!session) return { kind: 'continue', to: returnTo };
+        const redirectHost = webUrl(params.redirect_uri ?? '')?.host ?? params.redirect_uri?.split(':', 1)[0] ?? '';
+        const user = (await findSignIn(db, session.id))?.email ?? '';
+        return { kind: 'consent', client: displayed, access: await accessOf(request), user, redirectHost, locales };
+      }
+      if (session && (await isSignedInFor(request, session))) return { kind: 'continue', to: returnTo };
+      return {
+        kind: 'sign-in',
+        client: displayed,
+        registers: prompt.name === 'create',
+        again: session !== null,
+        needsSecondFactor: prompt.reasons.includes('second_factor'),
+        loginHint: params.login_hint,
+        locales,
+      };
+    },
+
+    decide: async (id, browserIds, session, allows, from) => {
+      const request = await find(id, browserIds);
+      if (request?.prompt.name !== 'consent') throw new ApiError('FORBIDDEN');
+      if (!session || session.isRestricted) throw new ApiError('INVALID_CREDENTIALS');
+      const { record, client, returnTo, prompt } = request;
+      const refusal = { error: 'access_denied', error_description: 'the user declined the request' };
+      const result: InteractionResults = allows ? { consent: {} } : refusal;
+      await transact(db, async (tx) => {
+        if (allows) {
+          const { missingOIDCScope: scopes = [], missingResourceScopes: resources = {} } = prompt.details;
+          const isRegistered = !isMetadataUrl(client.clientId);
+          const grant = await saveGrant(
+            tx,
+            {
+              user: session.user,
+              client: client.clientId,
+              registeredClient: isRegistered ? client.clientId : null,
+              clientName: isRegistered ? null : settingsOf(client).name,
+              scopes: [...scopes],
+              resources,
+              digest: isRegistered ? null : digestOf(client),
+            },
+            clock(),
+          );
+          const event = { action: 'application_allow', collection: 'grants', item: grant.id } as const;
+          await activity.record(tx, { userId: session.user, client: from }, [event]);
+        }
+        await saveRecord(tx, {
+          ...record,
+          payload: { ...record.payload, result },
+          resource: null,
+          user_code_hash: null,
+          created_at: new Date(record.created_at).toISOString(),
+          expires_at: new Date(record.expires_at).toISOString(),
+        });
+      });
+      return returnTo;
+    },
+  };
+}
+
+export function displayedClient(client: LibraryClient): DisplayedClient {
+  const { name, first_party: isFirstParty } = settingsOf(client);
+  const host = isMetadataUrl(client.clientId) ? new URL(client.clientId).host : null;
+  return { name, logo: client.logoUri ?? null, host, isFirstParty };
+}

@@ -1,0 +1,146 @@
+import { saveGrant } from '../../db/queries/applications/grants.js';
+import { decideDeviceCode, findRecordByUserCode } from '../../db/queries/applications/records.js';
+import { findSignIn } from '../../db/queries/applications/sign-ins.js';
+import { clearAttempts, reserveAttempts } from '../../db/queries/passwords/login-attempts.js';
+import { transact } from '../../db/statements.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { Client } from '../http/caller.js';
+import { clockOffset } from '../platform/clock.js';
+import type { Services } from '../platform/plugin.js';
+import { lockedError, lockRules } from '../rate-limits/lockout.js';
+import { type DisplayedClient, displayedClient, type RequestedAccess } from './authorization-requests.js';
+import { isMetadataUrl, ownScopesOf, settingsOf } from './provider/clients.js';
+import type { BrowserSession } from './provider/exchange.js';
+import { digestOf } from './provider/grants.js';
+import { hashOf } from './provider/handles.js';
+import type { RunningProvider } from './provider/index.js';
+import { grantableScopes } from './provider/resources.js';
+import { impliedScope, secondFactorAcr } from './provider/scopes.js';
+
+/** Devices without a browser or a keyboard, on which a user signs in with a code (RFC 8628). */
+export interface Devices {
+  /**
+   * What the device with this code asks for.
+   * @throws {ApiError} FORBIDDEN if the code is wrong, has expired, or has been used; REQUESTS_EXCEEDED after too many wrong codes
+   */
+  find(
+    userCode: string,
+    session: BrowserSession,
+    from: Client,
+  ): Promise<{ client: DisplayedClient; access: RequestedAccess }>;
+  /** Stores the user's decision. @throws {ApiError} FORBIDDEN if the code is wrong, has expired, or has been used */
+  decide(userCode: string, session: BrowserSession, allows: boolean, from: Client): Promise<void>;
+}
+
+/** How many wrong codes in a row lock further ones, and for how long they count, in milliseconds. */
+const maxWrongCodes = 10;
+const codesCountFor = 3_600_000;
+
+/** Under which wrong codes are counted: for the user, and for the network. */
+const codeKey = (who: string) => hashOf(`device code of ${who}`);
+
+/** A code as users type it: in any case, with or without separators. */
+const normalized = (userCode: string): string =>
+  userCode
+    .toUpperCase()
+    .replaceAll(/[^A-Z]/g, '')
+    .slice(0, 16);
+
+export function createDevices(
+  { db, clock, config, activity }: Services,
+  running: () => Promise<RunningProvider>,
+): Devices {
+  const read = async (userCode: string) => {
+    const { handles, provider, resources } = await running();
+    const limits = { now: clock(), maxAge: config.SESSION_MAX_AGE || null, shift: clockOffset(clock) };
+    const record = await findRecordByUserCode(db, handles.userCode(normalized(userCode)), limits);
+    if (!record || record.user !== null || record.payload.error !== undefined) return undefined;
+    const client = await provider.Client.find(record.client ?? '');
+    if (!client) return undefined;
+    const params = (record.payload.params ?? {}) as { scope?: string; resource?: string | string[] };
+    const asked = params.scope?.split(' ') ?? [];
+    const own = ownScopesOf(settingsOf(client));
+    const found = await Promise.all([params.resource ?? []].flat().map((id) => resources.find(client, id)));
+    const listed = found.flatMap((resource) =>
+      resource
+        ? { ...resource, granted: grantableScopes(client, resource).filter((scope) => asked.includes(scope)) }
+        : [],
+    );
+    return { record, client, params, scopes: asked.filter((scope) => own.includes(scope)), resources: listed };
+  };
+
+  return {
+    find: async (userCode, session, from) => {
+      // Counted before it is checked, so that parallel guesses gain nothing.
+      const keys = [codeKey(session.user), codeKey(from.network)];
+      const now = clock();
+      const limit = maxWrongCodes;
+      const { isAllowed } = await reserveAttempts(
+        db,
+        keys,
+        codeKey(session.user),
+        now,
+        { limit, ...lockRules },
+        codesCountFor,
+      );
+      if (!isAllowed) throw lockedError(limit, session.user, lockRules.firstLockMs, now);
+      const found = session.isRestricted ? undefined : await read(userCode);
+      if (!found) throw new ApiError('FORBIDDEN');
+      await clearAttempts(db, keys);
+      const resources = found.resources.map(({ name, identifier, granted }) => ({
+        name,
+        identifier,
+        scopes: granted.filter((scope) => scope !== impliedScope),
+      }));
+      return { client: displayedClient(found.client), access: { scopes: found.scopes, resources } };
+    },
+
+    decide: async (userCode, session, allows, from) => {
+      const found = await read(userCode);
+      if (!found || session.isRestricted) throw new ApiError('FORBIDDEN');
+      const { record, client, params, scopes, resources } = found;
+      const isRegistered = !isMetadataUrl(client.clientId);
+      const signIn = await findSignIn(db, session.id);
+      await transact(db, async (tx) => {
+        if (!allows) {
+          const refused = { payload: { error: 'access_denied', errorDescription: 'the user declined the request' } };
+          const nobody = { user: null, session: null, grant: null, offline: false };
+          if (!(await decideDeviceCode(tx, record.hash, { ...refused, ...nobody }))) throw new ApiError('FORBIDDEN');
+          return;
+        }
+        const consent = {
+          user: session.user,
+          client: client.clientId,
+          registeredClient: isRegistered ? client.clientId : null,
+          clientName: isRegistered ? null : settingsOf(client).name,
+          scopes,
+          resources: Object.fromEntries(resources.map(({ identifier, granted }) => [identifier, granted])),
+          digest: isRegistered ? null : digestOf(client),
+        };
+        const grant = await saveGrant(tx, consent, clock());
+        const amr = signIn?.amr ?? [];
+        const payload = {
+          accountId: session.user,
+          sessionUid: session.id,
+          sid: session.id,
+          grantId: grant.id,
+          scope: params.scope,
+          resource: params.resource,
+          authTime: Math.floor(session.authenticatedAt / 1_000),
+          amr,
+          ...(amr.includes('mfa') ? { acr: secondFactorAcr } : {}),
+        };
+        const decision = {
+          payload,
+          user: session.user,
+          session: session.id,
+          grant: grant.id,
+          offline: scopes.includes('offline_access'),
+        };
+        if (!(await decideDeviceCode(tx, record.hash, decision))) throw new ApiError('FORBIDDEN');
+        const event = { action: 'application_allow', collection: 'grants', item: grant.id } as const;
+        await activity.record(tx, { userId: session.user, client: from }, [event]);
+      });
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { deleteGrant, type ListedGrant, listGrants } from '../../db/queries/applications/grants.js';
+import { userExists } from '../../db/queries/users/users.js';
+import { transact } from '../../db/statements.js';
+import { uuidPattern } from '../../schemas/common.js';
+import { ApiError } from '../../schemas/errors.js';
+import type { Grant } from '../../schemas/grants.js';
+import type { Principal } from '../http/caller.js';
+import type { Services } from '../platform/plugin.js';
+
+/** Lists and withdraws the access that users have given to applications. */
+export interface Grants {
+  /** The caller's own grants, most recently used first; at most `maxListed`. */
+  listOwn(caller: Principal): Promise<Grant[]>;
+  /**
+   * Withdraws one of the caller's grants. What was issued for it is rejected from the next request on.
+   * @throws {ApiError} FORBIDDEN if the grant does not exist, or belongs to another user
+   */
+  withdrawOwn(caller: Principal, id: string): Promise<void>;
+  /** The grants of any user, for administrators. @throws {ApiError} FORBIDDEN */
+  listOf(caller: Principal, user: string): Promise<Grant[]>;
+  /** @throws {ApiError} FORBIDDEN */
+  withdrawOf(caller: Principal, user: string, id: string): Promise<void>;
+}
+
+const maxListed = 1_000;
+
+export function createGrants({ db, activity }: Services): Grants {
+  const list = async (user: string) => (await listGrants(db, user, maxListed)).map(toGrant);
+
+  const withdraw = async (caller: Principal, user: string, id: string): Promise<void> => {
+    if (!uuidPattern.test(id)) throw new ApiError('FORBIDDEN');
+    await transact(db, async (tx) => {
+      if ((await deleteGrant(tx, user, id)) === undefined) throw new ApiError('FORBIDDEN');
+      const event = { action: 'application_withdraw', collection: 'grants', item: id.toLowerCase() } as const;
+      await activity.record(tx, caller, [event]);
+    });
+  };
+
+  /** The error is the same whether the user does not exist or the caller may not see them. */
+  const requireUser = async ({ admin }: Principal, user: string): Promise<void> => {
+    if (!admin || !(await userExists(db, user))) throw new ApiError('FORBIDDEN');
+  };
+
+  return {
+    listOwn: (caller) => list(caller.userId),
+    withdrawOwn: (caller, id) => withdraw(caller, caller.userId, id),
+    listOf: async (caller, user) => {
+      await requireUser(caller, user);
+      return list(user);
+    },
+    withdrawOf: async (caller, user, id) => {
+      await requireUser(caller, user);
+      await withdraw(caller, user, id);
+    },
+  };
+}
+
+const toGrant = ({ client, client_name: name, logo_uri, resources, ...grant }: ListedGrant): Grant => ({
+  ...grant,
+  client: { id: client, name, logo_uri },
+  resources: Object.entries(resources).map(([identifier, scopes]) => ({ identifier, scopes })),
+});

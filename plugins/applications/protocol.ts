@@ -1,0 +1,40 @@
+import type { Client } from '../http/caller.js';
+import { type BrowserSession, createExchange } from './provider/exchange.js';
+import type { RunningProvider } from './provider/index.js';
+import type { ProtocolRequest, ProtocolResponse } from './provider/provider.js';
+
+/** The endpoints of OAuth 2.1 and OpenID Connect that the library implements. */
+export interface Protocol {
+  /**
+   * Responds to a request.
+   * @param from.arrived when it arrived, as in `performance.now()`
+   * @returns `errorPage`: what to tell the user, if the browser cannot be redirected to the client
+   */
+  respond(
+    request: ProtocolRequest,
+    from: { client: Client; arrived: number; session: BrowserSession | null },
+  ): Promise<ProtocolResponse & { errorPage: { error: string; description: string | undefined } | undefined }>;
+  /** Responds to a request with a `token` in its form, which may be a JWT (RFC 7009, RFC 7662). */
+  respondAboutToken: Protocol['respond'];
+}
+
+export function createProtocol(running: () => Promise<RunningProvider>): Protocol {
+  const respond: Protocol['respond'] = async (request, { client, arrived, session }) => {
+    const provider = await running();
+    const exchange = createExchange(client, { arrived, session });
+    const response = await provider.respond(request, exchange);
+    return { ...response, errorPage: exchange.errorPage };
+  };
+  return {
+    respond,
+    respondAboutToken: async (request, from) => {
+      const form = new URLSearchParams(request.body.toString());
+      const [token, ...others] = form.getAll('token');
+      if (token === undefined || others.length > 0) return respond(request, from);
+      // The library refuses JWTs, but finds their records like those of any other token.
+      const { tokens } = await running();
+      form.set('token', await tokens.handleOf(token));
+      return respond({ ...request, body: Buffer.from(form.toString()) }, from);
+    },
+  };
+}

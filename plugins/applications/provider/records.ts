@@ -1,0 +1,241 @@
+import { randomUUID } from 'node:crypto';
+import type { Adapter, AdapterPayload, KoaContextWithOIDC } from 'oidc-provider';
+import {
+  consumeRecord,
+  deleteFamily,
+  deleteRecord,
+  findRecord,
+  insertNewRecord,
+  type NewRecord,
+  notePoll,
+  type StoredRecord,
+  saveRecord,
+  storeTokenWork,
+} from '../../../db/queries/applications/records.js';
+import { clockOffset } from '../../platform/clock.js';
+import { allowsUnregistered, type ClientDirectory, isMetadataUrl } from './clients.js';
+import { currentContext, type Exchange, exchangeOf, type Library, type ProviderServices } from './exchange.js';
+import type { ClientGrants } from './grants.js';
+import { type Handles, hashOf } from './handles.js';
+import { widenToFirstParty } from './resources.js';
+
+/** What a client presents to get tokens, and the tokens themselves. The others belong to requests that are in progress. */
+const tokenKinds = new Set(['AuthorizationCode', 'DeviceCode', 'AccessToken', 'RefreshToken', 'ClientCredentials']);
+
+/** Milliseconds that a device must wait before it asks again (RFC 8628, 3.2). */
+export const pollingInterval = 5_000;
+
+/** Where the library stores its records. */
+export interface ProviderRecords {
+  /** The adapter for one kind of record. */
+  adapterOf(kind: string): Adapter;
+  /** Prepares a record for an access token in the form of a JWT. @param id its `jti` */
+  recordOfJwt(kind: string, id: string, payload: AdapterPayload, seconds: number, resource: string | null): NewRecord;
+  /**
+   * Stores what a token request uses and issues, all or nothing.
+   * @throws {errors.InvalidGrant} if another request was faster, or what the tokens depend on has ended
+   */
+  store(exchange: Exchange): Promise<void>;
+  /** Finds a record, if it is still valid. @param handle what the client presents */
+  find(handle: string): Promise<StoredRecord | undefined>;
+}
+
+/**
+ * Stores codes, tokens, and pending requests by the hash of what the client presents. Whatever ends a session, a user, a grant, or a client
+ * also ends its records, because every read joins them.
+ *
+ * The library checks first whether a code was used, and then marks it as used, so two parallel requests would both succeed. Therefore, a
+ * token request only collects what it uses and issues, and `store` writes everything in one transaction at its end. If the process is
+ * killed before that, nothing has happened, and the client can repeat its request.
+ */
+export function createProviderRecords(
+  { db, clock, config }: ProviderServices,
+  library: Library,
+  { handles, clients, grants }: { handles: Handles; clients: ClientDirectory; grants: ClientGrants },
+): ProviderRecords {
+  const { errors } = library;
+  const { SESSION_REFRESH_GRACE_PERIOD: gracePeriod, SESSION_MAX_AGE } = config;
+  const limits = () => ({ now: clock(), maxAge: SESSION_MAX_AGE || null, shift: clockOffset(clock) });
+
+  const read = async (handle: string): Promise<StoredRecord | undefined> => {
+    const successors = handles.successorsOf(handle);
+    const found = await findRecord(db, hashOf(handle), successors.map(hashOf), limits());
+    return found && isAllowed(found) ? found : undefined;
+  };
+
+  /** Reads a record once for each request, because the library looks for a token among several kinds. */
+  const readOnce = (handle: string, ctx: KoaContextWithOIDC | undefined): Promise<StoredRecord | undefined> => {
+    const known = ctx && exchangeOf(ctx).records;
+    const found = known?.get(handle) ?? read(handle);
+    known?.set(handle, found);
+    return found;
+  };
+
+  const isTokenRequest = (ctx: KoaContextWithOIDC | undefined): ctx is KoaContextWithOIDC =>
+    ctx?.oidc?.route === 'token';
+
+  /**
+   * Decides whether a refresh token that has been replaced is accepted: only within the grace period, and only as long as its successor has
+   * not been used. Presented later, it may have been stolen, so everything that was issued with it ends (RFC 9700, 4.14.2).
+   */
+  const isRepeatable = async (record: StoredRecord, token: string, exchange: Exchange): Promise<boolean> => {
+    const waited = performance.now() - exchange.arrived;
+    const isWithin = (ago: number | null | undefined) => typeof ago === 'number' && ago - waited <= gracePeriod;
+    const { successor } = record;
+    const isUsed = typeof successor?.consumed_ago === 'number';
+    if (isUsed && isWithin(successor.consumed_ago)) return false;
+    if (!successor || isUsed || !isWithin(record.consumed_ago)) {
+      await deleteFamily(db, record.family);
+      return false;
+    }
+    const again = handles.successorsOf(token).find((each) => hashOf(each) === successor.hash);
+    if (again !== undefined) exchange.successor = again;
+    return again !== undefined;
+  };
+
+  /** What a token request presents. @returns undefined if it cannot be used */
+  const presented = async (record: StoredRecord, id: string, ctx: KoaContextWithOIDC) => {
+    const exchange = exchangeOf(ctx);
+    const { kind } = record;
+    if (kind === 'DeviceCode') {
+      const since = await notePoll(db, record.hash, clock());
+      if (since !== null && since < pollingInterval) throw new errors.SlowDown();
+    }
+    if (record.consumed_ago !== null) {
+      if (kind === 'RefreshToken') {
+        if (!(await isRepeatable(record, id, exchange))) return undefined;
+      } else {
+        await deleteFamily(db, record.family);
+        return undefined;
+      }
+    }
+    exchange.source = record;
+    const payload = { ...record.payload, jti: id };
+    return kind === 'DeviceCode' ? payload : widenToFirstParty(payload, ctx);
+  };
+
+  const newRecord = (
+    kind: string,
+    id: string,
+    payload: AdapterPayload,
+    seconds: number,
+    ctx?: KoaContextWithOIDC,
+  ): NewRecord => {
+    const { jti: _id, userCode, session: _session, ...stored } = payload as AdapterPayload & { session?: unknown };
+    const exchange = ctx && exchangeOf(ctx);
+    const client = payload.clientId ?? payload.params?.client_id ?? ctx?.oidc?.client?.clientId ?? null;
+    const isToken = tokenKinds.has(kind);
+    const now = clock();
+    return {
+      hash: hashOf(id),
+      kind,
+      payload: stored,
+      client: typeof client === 'string' ? client : null,
+      registered_client: typeof client === 'string' && !isMetadataUrl(client) ? client : null,
+      user: (isToken && payload.accountId) || null,
+      session: (isToken && payload.sessionUid) || null,
+      grant: (isToken && payload.grantId) || null,
+      resource: null,
+      parent: (isToken && exchange?.parent?.hash) || null,
+      family: exchange?.source?.family ?? randomUUID(),
+      offline: payload.scope?.split(' ').includes('offline_access') || exchange?.source?.offline || false,
+      user_code_hash: userCode ? handles.userCode(userCode) : null,
+      created_at: now.toISOString(),
+      expires_at: new Date(now.getTime() + seconds * 1_000).toISOString(),
+    };
+  };
+
+  const adapterOf = (kind: string): Adapter => ({
+    find: async (id) => {
+      // An OIDC session is a session of the service, which `sessions.ts` reads.
+      if (kind === 'Session') return undefined;
+      if (kind === 'Client') return clients.metadata(id);
+      const ctx = currentContext(library);
+      if (kind === 'Grant') return grants.payload(id);
+      const record = await readOnce(id, ctx);
+      if (record?.kind !== kind) return undefined;
+      if (record.grant_record) grants.remember(record.grant_record);
+      if (ctx && kind === 'Interaction') exchangeOf(ctx).interaction = record;
+      if (tokenKinds.has(kind)) {
+        if (isTokenRequest(ctx) && kind !== 'AccessToken') return presented(record, id, ctx);
+        if (record.consumed_ago !== null) return undefined;
+        if (ctx?.oidc?.route === 'revocation' && kind === 'RefreshToken') exchangeOf(ctx).revoked = record;
+      }
+      return { ...record.payload, jti: id, ...(record.consumed_ago === null ? {} : { consumed: true }) };
+    },
+
+    upsert: async (id, payload, seconds: number | undefined) => {
+      if (kind === 'Session' || kind === 'Grant') return;
+      const ctx = currentContext(library);
+      const record = newRecord(kind, id, payload, seconds ?? 0, ctx);
+      if (kind === 'ReplayDetection') {
+        // The library has just looked for it. Only one of several parallel requests can store it.
+        if (!(await insertNewRecord(db, record))) throw new errors.InvalidDpopProof('the DPoP proof was used before');
+        return;
+      }
+      if (isTokenRequest(ctx) && tokenKinds.has(kind)) {
+        exchangeOf(ctx).work.saved.push(record);
+        return;
+      }
+      if (!(await saveRecord(db, record))) throw new errors.AccessDenied('the session has ended');
+    },
+
+    consume: async (id) => {
+      const ctx = currentContext(library);
+      const record = await readOnce(id, ctx);
+      if (!record) return;
+      if (isTokenRequest(ctx)) {
+        // A refresh token that is presented again has been marked before.
+        if (record.consumed_ago === null) exchangeOf(ctx).work.consumed.push(record);
+      } else if (!(await consumeRecord(db, record.hash))) {
+        throw new errors.InvalidRequestUri('the request_uri was used before');
+      }
+    },
+
+    destroy: async (id) => {
+      if (kind !== 'Session' && kind !== 'Grant') await deleteRecord(db, hashOf(id));
+    },
+
+    /** Called when a token is revoked. A grant belongs to all sessions of the user, so only what was issued with the same code ends. */
+    revokeByGrantId: async () => {
+      const ctx = currentContext(library);
+      const revoked = ctx && exchangeOf(ctx).revoked;
+      if (revoked) await deleteFamily(db, revoked.family);
+    },
+
+    findByUid: async () => undefined,
+    // The service has its own page for the codes that users enter.
+    findByUserCode: async () => undefined,
+  });
+
+  return {
+    adapterOf,
+
+    recordOfJwt: (kind, id, payload, seconds, resource) => ({
+      ...newRecord(kind, handles.jwt(id), payload, seconds, currentContext(library)),
+      resource,
+    }),
+
+    store: async ({ work: { consumed, saved, grants: used } }) => {
+      if (consumed.length + saved.length === 0) return;
+      const ended = new errors.InvalidGrant('the session or the access of the client has ended');
+      const outcome = await db.transaction(async (tx) => {
+        const work = { consumed, saved, grants: [...used, ...saved.flatMap(({ grant }) => grant ?? [])] };
+        const stored = await storeTokenWork(tx, work, limits());
+        if (stored === 'ended') throw ended;
+        return stored;
+      });
+      if (outcome === 'used') throw new errors.InvalidGrant('it was used before');
+    },
+
+    find: read,
+  };
+}
+
+/** Whether the settings still allow the clients of a record, if nobody registered them. */
+function isAllowed({ client, parent_client: parent, unregistered }: StoredRecord): boolean {
+  return [client, parent].every((id) => {
+    if (id === null || !isMetadataUrl(id)) return true;
+    return unregistered !== null && allowsUnregistered(unregistered, id);
+  });
+}

@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto';
+import { compactVerify, createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet } from 'jose';
+import type { Handles } from './handles.js';
+
+/** Finds the stored record of an access token for a resource, which is a JWT (RFC 9068). */
+export interface ResourceTokens {
+  /**
+   * The handle of a token: the token itself, or, for a JWT of this service, what its record is stored under. The handle of any other JWT
+   * belongs to no record.
+   */
+  handleOf(token: string): Promise<string>;
+}
+
+const looksLikeJwt = (token: string): boolean => token.split('.').length === 3;
+
+export function createResourceTokens(handles: Handles, issuer: string, keys: () => JSONWebKeySet): ResourceTokens {
+  const idOf = async (token: string): Promise<string | undefined> => {
+    if (decodeProtectedHeader(token).typ !== 'at+jwt') return undefined;
+    const { payload } = await compactVerify(token, createLocalJWKSet(keys()), { algorithms: ['RS256'] });
+    const { iss, jti } = JSON.parse(new TextDecoder().decode(payload)) as Record<string, unknown>;
+    return iss === issuer && typeof jti === 'string' ? jti : undefined;
+  };
+  return {
+    handleOf: async (token) => {
+      if (!looksLikeJwt(token)) return token;
+      const id = await idOf(token).catch(() => undefined);
+      return handles.jwt(id ?? randomUUID());
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import { permittedCollections } from '../../items/rules.js';
+
+/** The scopes of OpenID Connect, and those that return claims about the user. */
+export const identityScopes: readonly string[] = ['openid', 'profile', 'email', 'roles', 'groups', 'offline_access'];
+
+/** The scopes for the service's own API: all of it, or an action on the items of a collection. */
+export const collectionScopes: readonly string[] = [
+  '*',
+  ...permittedCollections.flatMap((name) =>
+    ['read', 'create', 'update', 'delete', '*'].map((action) => `${name}:${action}`),
+  ),
+];
+
+/** The value of `acr_values` with which a client requires a second factor. */
+export const secondFactorAcr = 'urn:gatehouse:mfa';
+
+/**
+ * The scope of a resource that declares none. The library issues no token without a scope, so it is added to requests, and removed again
+ * from tokens and responses.
+ */
+export const impliedScope = 'urn:gatehouse:any';
