@@ -1,7 +1,7 @@
 import type { PairedResult } from './paired.js';
 
 const [width, left, line, top] = [820, 330, 46, 56];
-const title = 'Share of the floor (dashed: what is wanted; line: lowest to highest round)';
+const title = 'Share of the floor (dashed: target; line: lowest to highest round)';
 const asText = (text: string) => text.replace(/&/g, '&amp;').replace(/</g, '&lt;');
 
 /** A bar for each case: the share of the floor that the service reaches, with the target and the spread of the rounds. */
@@ -15,7 +15,7 @@ export function chart(results: readonly PairedResult[]): string {
 <rect x="${left}" y="${y}" width="${(ratio.median * scale).toFixed(1)}" height="22" rx="2" fill="${color}"/>
 <path d="M${at(ratio.lowest)} ${y + 11}H${at(ratio.highest)}" stroke="#1b1b1b" stroke-width="2"/>
 <path d="M${at(target)} ${y - 5}v32" stroke="#1b1b1b" stroke-dasharray="3 3"/>
-<text x="${at(Math.max(ratio.highest, target))}" dx="8" y="${y + 16}">${(ratio.median * 100).toFixed(0)} %</text>`;
+<text x="${at(Math.max(ratio.highest, target))}" dx="8" y="${y + 16}">${(ratio.median * 100).toFixed(0)}%</text>`;
   });
   const height = top + results.length * line + 8;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="14" role="img">

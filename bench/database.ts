@@ -44,7 +44,7 @@ export const memberEmail = (number: number) => `member${number * 20 + 1}@example
 
 /** Creates a database with this number of users, and with the data of a mature project: roles, sessions, times of last access. */
 export async function fillDatabase(engine: Engine, users: number): Promise<FilledDatabase> {
-  const made = engine === 'postgres' ? await createOnServer() : createFolder();
+  const made = engine === 'postgres' ? await createDatabase() : createFolder();
   const variables = {
     ...made.variables,
     SECRET: secret,
@@ -64,9 +64,7 @@ export async function fillDatabase(engine: Engine, users: number): Promise<Fille
   const rows = tokens.map((token, index) => `('${unused[index]}'::uuid, '${hashToken(token)}', ${index})`);
   const statements = [...(await filling(users)), sessionsOf(rows), 'vacuum analyze'];
   if (engine === 'postgres') {
-    const sql = postgres(made.place, { max: 1, onnotice() {} });
-    for (const statement of statements) await sql.unsafe(statement);
-    await sql.end();
+    await runStatements(made.place, statements);
   } else {
     const client = await PGlite.create({ dataDir: `${made.place}/database` });
     for (const statement of statements) await client.exec(statement);
@@ -99,16 +97,18 @@ export async function fillDatabase(engine: Engine, users: number): Promise<Fille
   };
 }
 
-async function createOnServer() {
+/** An empty database on the PostgreSQL server in DATABASE_URL. */
+export interface EmptyDatabase extends Pick<FilledDatabase, 'place' | 'variables' | 'writeOut' | 'backends'> {
+  drop(): Promise<unknown>;
+}
+
+export async function createDatabase(): Promise<EmptyDatabase> {
   const server = process.env.DATABASE_URL;
   if (!server) throw new Error('Set DATABASE_URL to a PostgreSQL on which databases may be created.');
   const name = `gatehouse_bench_${randomBytes(6).toString('hex')}`;
   const place = new URL(server);
   place.pathname = `/${name}`;
-  const onServer = async (statement: string) => {
-    const sql = postgres(server, { max: 1, onnotice() {} });
-    return await sql.unsafe(statement).finally(() => sql.end());
-  };
+  const onServer = async (statement: string) => (await runStatements(server, [statement]))[0] ?? [];
   const writeOut = async () => void (await onServer('checkpoint').catch(() => {}));
   const backends = async () => {
     const found = await onServer(`select pid from pg_stat_activity where datname = '${name}'`);
@@ -117,6 +117,18 @@ async function createOnServer() {
   await onServer(`create database ${name}`);
   const drop = () => onServer(`drop database ${name} with (force)`);
   return { place: place.href, variables: { DATABASE_URL: place.href }, writeOut, backends, drop };
+}
+
+/** Runs statements on a PostgreSQL database. @returns the rows of each */
+export async function runStatements(place: string, statements: readonly string[]) {
+  const sql = postgres(place, { max: 1, onnotice() {} });
+  try {
+    const results: Record<string, unknown>[][] = [];
+    for (const statement of statements) results.push(await sql.unsafe(statement));
+    return results;
+  } finally {
+    await sql.end();
+  }
 }
 
 function createFolder() {
@@ -136,23 +148,39 @@ const oneOf = (words: string, of: string) => {
   return `(array['${list.join("','")}'])[1 + (${of}) % ${list.length}]`;
 };
 
+/** The columns of {@link usersQuery}, as Gatehouse and Directus name them. */
+export const userColumns =
+  'first_name, last_name, email, password, title, location, description, tags, language, status';
+
 /**
- * Twenty roles with the rights of an app user, assigned to the users in rotation. Of twenty users, one is suspended and one is
- * invited. One in ten has never used the API. Every active user has a session.
+ * A query for the data of many users, and their number `n`. Of twenty users, one is suspended and one is invited.
+ * @param password an SQL expression for the hash of the password that they all have
+ */
+export function usersQuery(users: number, password: string): string {
+  const email = `case when n % 20 = 7 then 'suspended' when n % 20 = 13 then 'invited' else 'member' end || n || '@example.com'`;
+  return `select n, ${oneOf(names.first, 'n / 3')} as first_name, ${oneOf(names.last, 'n / 7')} || n % 1000 as last_name,
+    ${email} as email, ${password} as password, 'Engineer' as title, 'Room ' || n % 500 as location,
+    'Works on project ' || n % 10000 as description, '["a tag", "another"]'::json as tags, 'en-US' as language,
+    case n % 20 when 7 then 'suspended' when 13 then 'invited' else 'active' end as status
+    from generate_series(1, ${users}) n`;
+}
+
+/** An SQL expression for the role of user `n`: one of the twenty roles in `table`, in rotation. */
+export const roleOfUser = (table: string) =>
+  `(select array_agg(id order by name) from ${table} where name like 'Role %')[1 + n % 20]`;
+
+/**
+ * Twenty roles with the rights of an app user, assigned to the users in rotation. One user in ten has never used the API. Every
+ * active user has a session.
  */
 async function filling(users: number): Promise<string[]> {
   const password = await hash(admin.password, { memoryCost: 19_456, timeCost: 2, parallelism: 1 });
-  const email = `case when n % 20 = 7 then 'suspended' when n % 20 = 13 then 'invited' else 'member' end || n || '@example.com'`;
   return [
     `insert into roles (name) select 'Role ' || n from generate_series(1, 20) n`,
     `with made as (insert into policies (name, app_access) values ('Members', true) returning id)
       insert into role_policies (role, policy) select roles.id, made.id from roles, made where roles.name like 'Role %'`,
-    `insert into users (first_name, last_name, email, password, title, location, description, tags, language, status, role)
-      select ${oneOf(names.first, 'n / 3')}, ${oneOf(names.last, 'n / 7')} || n % 1000, ${email}, '${password}', 'Engineer',
-        'Room ' || n % 500, 'Works on project ' || n % 10000, '["a tag", "another"]', 'en-US',
-        case n % 20 when 7 then 'suspended' when 13 then 'invited' else 'active' end,
-        (select array_agg(id order by name) from roles where name like 'Role %')[1 + n % 20]
-      from generate_series(1, ${users}) n`,
+    `insert into users (${userColumns}, role)
+      select ${userColumns}, ${roleOfUser('roles')} from (${usersQuery(users, `'${password}'`)}) generated`,
     `update user_uses set last_access = date_trunc('milliseconds', now() - random() * interval '300 days')
       from users where id = "user" and email ~ '[1-9]@'`,
     `insert into sessions (id, "user", token_hash, created_at, last_used_at, expires_at)

@@ -8,15 +8,21 @@ export interface Load {
   seconds: number;
   /** Requests per second; without it, as many as possible. */
   rate?: number;
-  /** Returns the token and the body of the next request. */
-  next(): { token?: string; body?: object };
+  /** Returns the credentials and the body of the next request. */
+  next(): { token?: string; cookie?: string; body?: object };
   /** Called with the body of each successful response. */
   onSuccess?(body: string): void;
 }
 
-export interface LoadResult {
-  /** Successful responses per second. */
+/** What a measurement has achieved. */
+export interface Throughput {
+  /** Number of successful operations. */
+  count: number;
+  /** Successful operations per second. */
   rate: number;
+}
+
+export interface LoadResult extends Throughput {
   /** Number of responses with each status. */
   statuses: Record<string, number>;
   /** Responses with status 503 that lack a `Retry-After` header. */
@@ -32,9 +38,10 @@ export async function load({ url, path, method = 'GET', next, onSuccess, ...opti
     method,
     path,
     setupRequest: (asked) => {
-      const { token, body } = next();
+      const { token, cookie, body } = next();
       const headers = {
         ...(token ? { authorization: `Bearer ${token}` } : {}),
+        ...(cookie ? { cookie } : {}),
         ...(body ? { 'content-type': 'application/json' } : {}),
       };
       return { ...asked, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
@@ -57,10 +64,17 @@ export async function load({ url, path, method = 'GET', next, onSuccess, ...opti
   const statuses = Object.fromEntries(
     Object.entries(result.statusCodeStats ?? {}).map(([status, { count }]) => [status, Number(count)]),
   );
-  const succeeded = Object.entries(statuses).reduce(
-    (sum, [status, count]) => (status.startsWith('2') ? sum + count : sum),
+  const count = Object.entries(statuses).reduce(
+    (sum, [status, times]) => (status.startsWith('2') ? sum + times : sum),
     0,
   );
   const latency = { median: result.latency.p50, p99: result.latency.p99 };
-  return { rate: succeeded / result.duration, statuses, withoutRetryAfter, latency };
+  return { count, rate: count / result.duration, statuses, withoutRetryAfter, latency };
+}
+
+/** @throws unless all requests got this status */
+export function only<Result extends LoadResult>(result: Result, status: string): Result {
+  const others = Object.keys(result.statuses).filter((other) => other !== status);
+  if (others.length > 0) throw new Error(`Not every answer is ${status}: ${JSON.stringify(result.statuses)}`);
+  return result;
 }

@@ -1,13 +1,15 @@
 /**
- * `npm run bench`: compares the service with the floor, on databases that it creates for the run (README.md).
+ * `npm run bench`: compares the service with the floor and with other systems, on databases that it creates for the run
+ * (README.md).
  *
- *   npm run bench -- [--engine postgres|embedded] [--users 1000000] [--rounds 9] [--seconds 4]
+ *   npm run bench -- [--engine postgres|embedded] [--users 1000000] [--rounds 9] [--seconds 4] [--without-peers]
  */
 import { parseArgs } from 'node:util';
 import { measureCounting } from './counting.js';
 import { type Engine, fillDatabase } from './database.js';
 import { measureGrowth, startPlace } from './growth.js';
 import { measurePaired, pairedCases } from './paired.js';
+import { comparePeers } from './peers/compare.js';
 import { writePlans } from './plans.js';
 import { type Results, writeResults } from './report.js';
 import { measureResponsive } from './responsive.js';
@@ -19,6 +21,7 @@ const { values } = parseArgs({
     users: { type: 'string' },
     rounds: { type: 'string', default: '9' },
     seconds: { type: 'string', default: '4' },
+    'without-peers': { type: 'boolean', default: false },
   },
 });
 const engine = values.engine as Engine;
@@ -33,6 +36,7 @@ try {
   const setting = await startSetting(database);
   try {
     for (const one of pairedCases(setting)) results.paired.push(await measurePaired(one, setting, options));
+    if (engine === 'postgres' && !values['without-peers']) results.peers = await comparePeers(setting, options);
   } finally {
     await setting.stop();
   }

@@ -25,13 +25,29 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
-/** Starts a server and waits until /server/ping responds. The environment contains `variables` and little else. */
-export async function startServer(file: string, variables: Readonly<Record<string, string>>): Promise<Server> {
+/** How a server is started, if it differs from the service. */
+export interface ServerOptions {
+  /** The Node to start it with. */
+  node?: string;
+  /** Parameters of the program. */
+  parameters?: readonly string[];
+  /** The working directory. */
+  folder?: string;
+  /** The path that responds as soon as the server is ready. */
+  ping?: string;
+}
+
+/** Starts a server and waits until it responds. The environment contains `variables` and little else. */
+export async function startServer(
+  file: string,
+  variables: Readonly<Record<string, string>>,
+  { ping = '/server/ping', ...options }: ServerOptions = {},
+): Promise<Server> {
   const port = await freePort();
-  const child = start(file, { HOST: '127.0.0.1', PORT: String(port), ...variables });
+  const child = start(file, { HOST: '127.0.0.1', PORT: String(port), ...variables }, options);
   const ended = once(child, 'exit');
   const url = `http://127.0.0.1:${port}`;
-  while (!(await answers(url))) {
+  while (!(await answers(url + ping))) {
     if (child.exitCode !== null) throw new Error(`${file} did not start.`);
     await sleep(10);
   }
@@ -48,7 +64,7 @@ export async function startServer(file: string, variables: Readonly<Record<strin
 
 /** Runs a program until it exits. @returns its output, parsed as JSON */
 export async function runProgram<Result>(file: string, input: object): Promise<Result> {
-  const child = start(dist(file), {}, ['pipe', 'pipe', 'inherit']);
+  const child = start(dist(file), {}, { stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin?.end(JSON.stringify(input));
   let written = '';
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
@@ -65,10 +81,16 @@ export const inputOfProgram = <Input>(): Input => JSON.parse(readFileSync(proces
 function start(
   file: string,
   variables: Readonly<Record<string, string>>,
-  stdio: StdioOptions = ['ignore', 'ignore', 'inherit'],
+  {
+    node = process.execPath,
+    parameters = [],
+    folder,
+    stdio = ['ignore', 'ignore', 'inherit'],
+  }: Omit<ServerOptions, 'ping'> & { stdio?: StdioOptions },
 ) {
   const { PATH } = process.env;
-  const child = spawn(process.execPath, [file], {
+  const child = spawn(node, [file, ...parameters], {
+    cwd: folder,
     env: { PATH, NODE_ENV: 'production', ...variables },
     stdio,
   });
@@ -79,7 +101,7 @@ function start(
 
 async function answers(url: string): Promise<boolean> {
   try {
-    return (await fetch(`${url}/server/ping`)).ok;
+    return (await fetch(url)).ok;
   } catch {
     return false;
   }
@@ -119,12 +141,16 @@ const isOpen = (port: number) =>
     socket.once('connect', () => socket.destroy());
   });
 
-/** CPU seconds that each of these processes and each of their children have used; 0 where there is no /proc. */
+/** CPU seconds that each of these processes and each of their descendants have used; 0 where there is no /proc. */
 export function processorTimes(pids: readonly (number | undefined)[]): ReadonlyMap<number, number> {
-  const own = pids.filter((pid) => pid !== undefined);
-  const all = own.flatMap((pid) => [pid, ...(orNothing(() => proc.childrenOf(pid)) ?? [])]);
+  const all = pids.filter((pid) => pid !== undefined).flatMap(withDescendants);
   return new Map(all.map((pid) => [pid, orNothing(() => proc.processorTime(pid)) ?? 0]));
 }
+
+const withDescendants = (pid: number): number[] => [
+  pid,
+  ...(orNothing(() => proc.childrenOf(pid)) ?? []).flatMap(withDescendants),
+];
 
 /** CPU seconds between two readings. Processes that have ended in between are ignored; otherwise their time would be subtracted. */
 export const timeBetween = (before: ReadonlyMap<number, number>, after: ReadonlyMap<number, number>): number =>

@@ -4,12 +4,16 @@ import type { CountingResult } from './counting.js';
 import type { GrowthResult } from './growth.js';
 import { describeMachine } from './machine.js';
 import { type PairedResult, percent } from './paired.js';
+import type { Comparison } from './peers/compare.js';
 import type { ResponsiveResult } from './responsive.js';
+import { describeSetting, met, ms, pairedTable, peersTable, row } from './tables.js';
 
 export interface Results {
   engine: 'postgres' | 'embedded';
   users: number;
   paired: PairedResult[];
+  /** Absent or empty if no other system was measured. */
+  peers?: Comparison[];
   responsive?: ResponsiveResult;
   growth?: GrowthResult[];
   counting?: CountingResult;
@@ -27,58 +31,23 @@ export function writeResults(results: Results): string {
   return table;
 }
 
-const row = (...cells: string[]) => `| ${cells.join(' | ')} |`;
-const code = (text: string) => `\`${text}\``;
-const met = (isMet: boolean) => (isMet ? 'yes' : '**no**');
-const ms = (value: number) => `${value.toFixed(value < 10 ? 2 : 1)} ms`;
-
-function markdown(
-  { engine, users, paired, responsive, growth, counting }: Results,
-  machine: ReturnType<typeof describeMachine>,
-): string {
-  const name = engine === 'postgres' ? 'PostgreSQL' : 'the embedded engine';
+function markdown(results: Results, machine: ReturnType<typeof describeMachine>): string {
+  const { engine, users, paired, peers = [], responsive, growth, counting } = results;
   const lines = [
-    `# On ${name}, with ${users.toLocaleString('en-US')} users`,
+    `# Results on ${engine === 'postgres' ? 'PostgreSQL' : 'the embedded engine'}`,
     '',
-    `Node ${machine.node}, ${machine.processors} processors (${machine.model}), shared by client, server and database; ${machine.at}.`,
-    `Medians of ${paired[0]?.rounds.length} rounds in which service and floor take turns, and the lowest and highest of them.`,
+    describeSetting(machine, results),
+    'The columns in milliseconds are the processor time of one request.',
     '',
-    row('case', 'service', 'floor', 'share', 'lowest–highest', 'wanted', 'met'),
-    row('---', '---', '---', '---', '---', '---', '---'),
-    ...paired.map(({ name: title, unit, target, rounds, ratio }) => {
-      const middle = (side: 'service' | 'floor') =>
-        rounds.map((round) => round[side]).toSorted((a, b) => a - b)[Math.floor(rounds.length / 2)] ?? 0;
-      return row(
-        code(title),
-        `${middle('service').toFixed(0)} ${unit}`,
-        `${middle('floor').toFixed(0)}`,
-        percent(ratio.median),
-        `${percent(ratio.lowest)}–${percent(ratio.highest)}`,
-        percent(target),
-        met(ratio.median >= target),
-      );
-    }),
+    ...pairedTable(paired),
   ];
-  const timed = paired.filter(({ processor }) => processor);
-  if (timed.length > 0) {
-    lines.push(
-      '',
-      row('processor time of one request', 'service', 'its database', 'floor', 'its database', 'sum, of the floor'),
-      row('---', '---', '---', '---', '---', '---'),
-      ...timed.map(({ name: title, processor }) => {
-        const { service, floor } = processor as NonNullable<typeof processor>;
-        const times = [service.server, service.database, floor.server, floor.database];
-        const share = (service.server + service.database) / (floor.server + floor.database);
-        return row(code(title), ...times.map(ms), `${share.toFixed(2)} ×`);
-      }),
-    );
-  }
+  if (peers.length > 0) lines.push('', ...peersTable(peers));
   if (responsive) {
     const { unloaded, flood, batch, memory } = responsive;
     const limit = 5 * unloaded.p99;
     lines.push(
       '',
-      row('while passwords are hashed', 'measured', 'wanted', 'met'),
+      row('while passwords are hashed', 'measured', 'target', 'met'),
       row('---', '---', '---', '---'),
       row('`GET /users/me`, 100 a second, nothing else: p99', ms(unloaded.p99), '', ''),
       row(
@@ -122,7 +91,7 @@ function markdown(
         '10,000 users',
         `${users.toLocaleString('en-US')} users`,
         'growth',
-        'wanted',
+        'target',
         'met',
       ),
       row('---', '---', '---', '---', '---', '---'),

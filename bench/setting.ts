@@ -46,6 +46,7 @@ export async function startSetting(database: FilledDatabase, variables: Record<s
     secret,
     reads: [],
     refresh: await recordRefresh(recorder),
+    ping: await recorder.record({ url: '/server/ping' }),
   };
   // Times of use are written shortly after the requests, and they are part of the rows that are read.
   await sleep(500);

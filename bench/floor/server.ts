@@ -27,6 +27,8 @@ export interface FloorSpecification {
   reads: (Recorded & { path: string; answer: 'own row' | 'rows' })[];
   /** The two statements of a refresh. */
   refresh: Recorded;
+  /** The response to GET /server/ping. */
+  ping: { headers: Record<string, string>; body: string };
 }
 
 interface Claims {
@@ -35,7 +37,7 @@ interface Claims {
 }
 
 const specification = JSON.parse(process.env.FLOOR ?? '') as FloorSpecification;
-const { reads, refresh, secret } = specification;
+const { reads, refresh, ping, secret } = specification;
 const database: Connection = await openConnection(specification);
 
 const app = fastify({
@@ -47,7 +49,10 @@ await app.register(jwt, {
   sign: { algorithm: 'HS256', header: { alg: 'HS256', typ: 'at+jwt' } },
   verify: { algorithms: ['HS256'], allowedIss: 'gatehouse', checkTyp: 'at+jwt', cache: false },
 });
-app.get('/server/ping', async () => 'pong');
+app.get('/server/ping', async (_request, reply) => {
+  reply.headers(ping.headers);
+  return ping.body;
+});
 
 const readAt = new Map(reads.map((read) => [read.path, read]));
 for (const path of new Set(reads.map(({ path }) => path.split('?', 1)[0] ?? ''))) {

@@ -1,0 +1,158 @@
+import { createDatabase } from '../database.js';
+import { load, only } from '../load.js';
+import { medianTime, type ProcessorTime, withProcessorTime } from '../processor-time.js';
+import type { Setting } from '../setting.js';
+import { median, type Spread, spread } from '../statistics.js';
+import { betterAuth } from './better-auth.js';
+import { directus } from './directus.js';
+import { type ComparedRequest, type Peer, type PeerRequest, type RunningPeer, rotate } from './peer.js';
+
+/** A request that is measured alternately on the service and its peers. */
+export interface Comparison {
+  name: ComparedRequest;
+  service: MeasuredSide;
+  peers: (MeasuredSide & {
+    name: string;
+    path: string;
+    /** Its processor time, PostgreSQL included, in multiples of that of the service in the same round. */
+    ratio: Spread;
+    target: number;
+  })[];
+}
+
+/** Medians of the rounds. */
+interface MeasuredSide {
+  /** Requests per second. */
+  rate: number;
+  processor: ProcessorTime;
+}
+
+/** What is needed to measure a side of the comparison. */
+interface Side extends Pick<PeerRequest, 'path' | 'next'> {
+  server: Pick<RunningPeer, 'url' | 'pid'>;
+  database: Parameters<typeof withProcessorTime>[1];
+}
+
+const connections = 20;
+/** The number of users whose tokens are used. */
+const callers = 100;
+/** Before the first round: code is slow until it has run often enough. */
+const warmUpSeconds = 5;
+
+/** Compares the service with the peers that can be installed, each on its own database with as many users. */
+export async function comparePeers(
+  setting: Setting,
+  options: { rounds: number; seconds: number },
+): Promise<Comparison[]> {
+  const started: StartedPeer[] = [];
+  try {
+    for (const peer of [directus, betterAuth].filter(isInstallable)) {
+      started.push(await startPeer(peer, setting.database.users));
+    }
+    const nextMember = rotate(setting.tokens.members.slice(0, callers));
+    const next: Record<ComparedRequest, PeerRequest['next']> = {
+      'GET /users/me': () => ({ token: nextMember() }),
+      'GET /users?limit=100': () => ({ token: setting.tokens.admin }),
+    };
+    const comparisons: Comparison[] = [];
+    for (const name of Object.keys(next) as ComparedRequest[]) {
+      const service = {
+        path: name.slice('GET '.length),
+        next: next[name],
+        server: setting.service,
+        database: setting.database,
+      };
+      const peers = started.flatMap(({ requests: { [name]: request }, ...peer }) =>
+        request ? [{ ...peer, ...request }] : [],
+      );
+      if (peers.length > 0) comparisons.push(await compare(name, service, peers, options));
+    }
+    return comparisons;
+  } finally {
+    for (const { stop } of started) await stop();
+  }
+}
+
+function isInstallable(peer: Peer): boolean {
+  try {
+    peer.install();
+    return true;
+  } catch (error) {
+    console.log(`The benchmark continues without ${peer.name}, which could not be installed: ${error}`);
+    return false;
+  }
+}
+
+interface StartedPeer extends Pick<Side, 'server' | 'database'>, Pick<RunningPeer, 'requests'> {
+  name: string;
+  /** Stops the peer and drops its database. */
+  stop(): Promise<void>;
+}
+
+async function startPeer({ name, start }: Peer, users: number): Promise<StartedPeer> {
+  console.log(`Starting ${name} with ${users} users …`);
+  const database = await createDatabase();
+  try {
+    const { requests, stop, ...server } = await start(database, users, callers);
+    await database.writeOut();
+    return {
+      name,
+      server,
+      database,
+      requests,
+      stop: async () => {
+        await stop();
+        await database.drop();
+      },
+    };
+  } catch (error) {
+    await database.drop();
+    throw error;
+  }
+}
+
+/** Measures all sides in turn, in the opposite order every other round, so that changes on the machine affect all of them. */
+async function compare(
+  name: ComparedRequest,
+  service: Side,
+  peers: readonly (Side & Pick<PeerRequest, 'target'> & { name: string })[],
+  { rounds, seconds }: { rounds: number; seconds: number },
+): Promise<Comparison> {
+  const sides = [service, ...peers];
+  for (const side of sides) await measure(side, warmUpSeconds);
+  const results = new Map(sides.map((side) => [side, [] as MeasuredSide[]]));
+  for (let round = 0; round < rounds; round++) {
+    for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+      results.get(side)?.push(await measure(side, seconds));
+    }
+  }
+  const roundsOf = (side: Side) => results.get(side) ?? [];
+  const mediansOf = (side: Side): MeasuredSide => ({
+    rate: median(roundsOf(side).map(({ rate }) => rate)),
+    processor: medianTime(roundsOf(side).map(({ processor }) => processor)),
+  });
+  const totals = (side: Side) => roundsOf(side).map(({ processor }) => processor.server + processor.database);
+  const ofService = totals(service);
+  const comparison: Comparison = {
+    name,
+    service: mediansOf(service),
+    peers: peers.map((peer) => ({
+      name: peer.name,
+      path: peer.path,
+      ...mediansOf(peer),
+      ratio: spread(totals(peer).map((total, round) => total / (ofService[round] ?? Number.NaN))),
+      target: peer.target,
+    })),
+  };
+  for (const { name: peer, ratio, target } of comparison.peers) {
+    console.log(`${name}: ${peer} needs ${ratio.median.toFixed(1)} × the processor time (target: ${target} ×)`);
+  }
+  return comparison;
+}
+
+async function measure({ path, next, server, database }: Side, seconds: number): Promise<MeasuredSide> {
+  const { rate, processor } = await withProcessorTime(server, database, async () =>
+    only(await load({ url: server.url, path, connections, seconds, next }), '200'),
+  );
+  return { rate, processor };
+}

@@ -1,0 +1,66 @@
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, cpSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { EmptyDatabase } from '../database.js';
+import type { Load } from '../load.js';
+import type { Server } from '../processes.js';
+
+/** Another system that is measured in the same run. */
+export interface Peer {
+  /** Its name and version. */
+  name: string;
+  /** Installs it on first use. @throws if this fails, for example because there is no network */
+  install(): void;
+  /** Starts it on an empty database, adds the users, and signs in as many of them as there are callers. */
+  start(database: EmptyDatabase, users: number, callers: number): Promise<RunningPeer>;
+}
+
+export interface RunningPeer extends Pick<Server, 'pid' | 'url' | 'stop'> {
+  /** Its requests for what the service is asked for. There may be none for some of them. */
+  requests: Partial<Record<ComparedRequest, PeerRequest>>;
+}
+
+/** The requests of the service to which those of its peers correspond. */
+export type ComparedRequest = 'GET /users/me' | 'GET /users?limit=100';
+
+export interface PeerRequest {
+  path: string;
+  /** @returns the credentials of the next caller */
+  next: Load['next'];
+  /** The target: how many times the processor time of the service it needs. */
+  target: number;
+}
+
+/**
+ * Installs the packages of `bench/peers/<name>`, without running their install scripts. Does nothing if they are already
+ * installed. @returns the folder with the packages and the other files of `bench/peers/<name>`
+ */
+export function installPackages(name: string): string {
+  const [source, folder] = [join('bench/peers', name), join('.tmp/peers', name)];
+  const manifest = join(source, 'package.json');
+  /** The manifest of the last complete installation. */
+  const installed = join(folder, 'node_modules/.installed.json');
+  const isInstalled = existsSync(installed) && readFileSync(installed).equals(readFileSync(manifest));
+  cpSync(source, folder, { recursive: true });
+  if (!isInstalled) {
+    console.log(`Installing ${name} into ${folder}, which can take two minutes …`);
+    const options = ['--ignore-scripts', '--legacy-peer-deps', '--no-package-lock', '--no-audit', '--no-fund'];
+    execFileSync('npm', ['install', '--loglevel=error', ...options], { cwd: folder, stdio: 'inherit' });
+    copyFileSync(manifest, installed);
+  }
+  return folder;
+}
+
+/** Sends a JSON request that has to succeed. */
+export async function post(url: string, body: object, token?: string): Promise<Response> {
+  const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`POST ${url}: ${response.status} ${await response.text()}`);
+  return response;
+}
+
+/** @returns a function that returns these values in rotation */
+export function rotate<Value>(values: readonly Value[]): () => Value {
+  let next = 0;
+  return () => values[next++ % values.length] as Value;
+}
