@@ -36,7 +36,6 @@ try {
   const setting = await startSetting(database);
   try {
     for (const one of pairedCases(setting)) results.paired.push(await measurePaired(one, setting, options));
-    if (engine === 'postgres' && !values['without-peers']) results.peers = await comparePeers(setting, options);
   } finally {
     await setting.stop();
   }
@@ -47,6 +46,7 @@ try {
     await fresh.stop();
   }
   if (engine === 'postgres') await growth();
+  if (engine === 'postgres' && !values['without-peers']) results.peers = await comparePeers(database, options);
 } finally {
   await database.drop();
 }

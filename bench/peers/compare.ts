@@ -1,11 +1,18 @@
-import { createDatabase } from '../database.js';
+import { createDatabase, type FilledDatabase, runStatements } from '../database.js';
 import { load, only } from '../load.js';
 import { medianTime, type ProcessorTime, withProcessorTime } from '../processor-time.js';
-import type { Setting } from '../setting.js';
+import { startSetting } from '../setting.js';
 import { median, type Spread, spread } from '../statistics.js';
 import { betterAuth } from './better-auth.js';
 import { directus } from './directus.js';
-import { type ComparedRequest, type Peer, type PeerRequest, type RunningPeer, rotate } from './peer.js';
+import {
+  type ComparedRequest,
+  comparedRequests,
+  type Peer,
+  type PeerRequest,
+  type RunningPeer,
+  rotate,
+} from './peer.js';
 
 /** A request that is measured alternately on the service and its peers. */
 export interface Comparison {
@@ -39,28 +46,34 @@ const callers = 100;
 /** Before the first round: code is slow until it has run often enough. */
 const warmUpSeconds = 5;
 
-/** Compares the service with the peers that can be installed, each on its own database with as many users. */
+/** As in Directus, the policy of the members lets them read all fields of users. */
+const grantReading = `insert into permissions (policy, collection, action, fields)
+  select id, 'users', 'read', '["*"]' from policies where name = 'Members'`;
+
+/**
+ * Compares the service with the peers that can be installed, each on its own database with as many users. Extends the rights of
+ * the members in the service's database.
+ */
 export async function comparePeers(
-  setting: Setting,
+  filled: FilledDatabase,
   options: { rounds: number; seconds: number },
 ): Promise<Comparison[]> {
+  await runStatements(filled.place, [grantReading]);
+  const setting = await startSetting(filled);
   const started: StartedPeer[] = [];
   try {
     for (const peer of [directus, betterAuth].filter(isInstallable)) {
-      started.push(await startPeer(peer, setting.database.users));
+      started.push(await startPeer(peer, filled.users));
     }
-    const nextMember = rotate(setting.tokens.members.slice(0, callers));
-    const next: Record<ComparedRequest, PeerRequest['next']> = {
-      'GET /users/me': () => ({ token: nextMember() }),
-      'GET /users?limit=100': () => ({ token: setting.tokens.admin }),
-    };
+    const nextToken = rotate(setting.tokens.members.slice(0, callers));
+    const next = () => ({ token: nextToken() });
     const comparisons: Comparison[] = [];
-    for (const name of Object.keys(next) as ComparedRequest[]) {
+    for (const name of comparedRequests) {
       const service = {
         path: name.slice('GET '.length),
-        next: next[name],
+        next,
         server: setting.service,
-        database: setting.database,
+        database: filled,
       };
       const peers = started.flatMap(({ requests: { [name]: request }, ...peer }) =>
         request ? [{ ...peer, ...request }] : [],
@@ -69,6 +82,7 @@ export async function comparePeers(
     }
     return comparisons;
   } finally {
+    await setting.stop();
     for (const { stop } of started) await stop();
   }
 }

@@ -21,7 +21,8 @@ export interface RunningPeer extends Pick<Server, 'pid' | 'url' | 'stop'> {
 }
 
 /** The requests of the service to which those of its peers correspond. */
-export type ComparedRequest = 'GET /users/me' | 'GET /users?limit=100';
+export const comparedRequests = ['GET /users/me', 'GET /users?limit=100'] as const;
+export type ComparedRequest = (typeof comparedRequests)[number];
 
 export interface PeerRequest {
   path: string;
@@ -51,9 +52,9 @@ export function installPackages(name: string): string {
   return folder;
 }
 
-/** Sends a JSON request that has to succeed. */
-export async function post(url: string, body: object, token?: string): Promise<Response> {
-  const headers = { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) };
+/** Sends a JSON request that has to succeed, as a page of the same origin would. */
+export async function post(url: string, body: object): Promise<Response> {
+  const headers = { 'content-type': 'application/json', origin: new URL(url).origin };
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`POST ${url}: ${response.status} ${await response.text()}`);
   return response;
