@@ -53,6 +53,20 @@ export const pairedTable = (paired: readonly PairedResult[]) =>
     ]),
   );
 
+/** The same without what only those need who work on the service. */
+export const summaryTable = (paired: readonly PairedResult[]) =>
+  table(
+    ['request', 'per second', 'service', 'PostgreSQL', 'share of the floor', 'target', 'met'],
+    paired.map(({ name, rounds, ratio, target, processor: { service } }) => [
+      code(name),
+      count(median(rounds.map((round) => round.service))),
+      ...processorCells(service),
+      percent(ratio.median),
+      percent(target),
+      met(ratio.median >= target),
+    ]),
+  );
+
 /** The service and its peers. */
 export const peersTable = (comparisons: readonly Comparison[]) =>
   table(

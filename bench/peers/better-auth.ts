@@ -1,14 +1,13 @@
-import { admin, memberEmail, runStatements, secret, usersQuery } from '../database.js';
+import { admin, runStatements, secret, usersQuery } from '../database.js';
 import { startServer } from '../processes.js';
-import { installPackages, type Peer, post, rotate } from './peer.js';
+import { logInMembers, type Peer, post } from './peer.js';
 
 /** better-auth in a server of its own (`better-auth/server.mjs`). Without a plugin, it has no list of users. */
 export const betterAuth: Peer = {
   name: 'better-auth 1.6.34',
-  install: () => void installPackages('better-auth'),
-  start: async (database, users, callers) => {
+  packages: 'better-auth',
+  start: async ({ folder, database, users, callers }) => {
     const variables = { DATABASE_URL: database.place, SECRET: secret };
-    const folder = '.tmp/peers/better-auth';
     const server = await startServer('server.mjs', variables, { folder, ping: '/api/auth/ok' });
     // The other users get the same password hash.
     await post(`${server.url}/api/auth/sign-up/email`, { ...admin, name: 'Administrator' });
@@ -20,13 +19,11 @@ export const betterAuth: Peer = {
         .map((cookie) => cookie.split(';', 1)[0])
         .join('; ');
     };
-    const nextMember = rotate(
-      await Promise.all(Array.from({ length: callers }, (_, number) => logIn(memberEmail(number)))),
-    );
+    const nextCookie = await logInMembers(callers, logIn);
     return {
       ...server,
       requests: {
-        'GET /users/me': { path: '/api/auth/get-session', next: () => ({ cookie: nextMember() }), target: 8 },
+        'GET /users/me': { path: '/api/auth/get-session', next: () => ({ cookie: nextCookie() }), target: 8 },
       },
     };
   },

@@ -8,6 +8,7 @@ import { directus } from './directus.js';
 import {
   type ComparedRequest,
   comparedRequests,
+  installPackages,
   type Peer,
   type PeerRequest,
   type RunningPeer,
@@ -62,19 +63,15 @@ export async function comparePeers(
   const setting = await startSetting(filled);
   const started: StartedPeer[] = [];
   try {
-    for (const peer of [directus, betterAuth].filter(isInstallable)) {
-      started.push(await startPeer(peer, filled.users));
+    for (const peer of [directus, betterAuth]) {
+      const folder = install(peer);
+      if (folder) started.push(await startPeer(peer, folder, filled.users));
     }
     const nextToken = rotate(setting.tokens.members.slice(0, callers));
     const next = () => ({ token: nextToken() });
     const comparisons: Comparison[] = [];
     for (const name of comparedRequests) {
-      const service = {
-        path: name.slice('GET '.length),
-        next,
-        server: setting.service,
-        database: filled,
-      };
+      const service = { path: name.slice('GET '.length), next, server: setting.service, database: filled };
       const peers = started.flatMap(({ requests: { [name]: request }, ...peer }) =>
         request ? [{ ...peer, ...request }] : [],
       );
@@ -87,13 +84,13 @@ export async function comparePeers(
   }
 }
 
-function isInstallable(peer: Peer): boolean {
+/** @returns the folder of the peer, or nothing if it cannot be installed */
+function install({ name, packages }: Peer): string | undefined {
   try {
-    peer.install();
-    return true;
+    return installPackages(packages);
   } catch (error) {
-    console.log(`The benchmark continues without ${peer.name}, which could not be installed: ${error}`);
-    return false;
+    console.log(`The benchmark continues without ${name}, which could not be installed: ${error}`);
+    return undefined;
   }
 }
 
@@ -103,11 +100,11 @@ interface StartedPeer extends Pick<Side, 'server' | 'database'>, Pick<RunningPee
   stop(): Promise<void>;
 }
 
-async function startPeer({ name, start }: Peer, users: number): Promise<StartedPeer> {
+async function startPeer({ name, start }: Peer, folder: string, users: number): Promise<StartedPeer> {
   console.log(`Starting ${name} with ${users} users …`);
   const database = await createDatabase();
   try {
-    const { requests, stop, ...server } = await start(database, users, callers);
+    const { requests, stop, ...server } = await start({ folder, database, users, callers });
     await database.writeOut();
     return {
       name,

@@ -1,19 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import { resolve } from 'node:path';
-import { admin, memberEmail, roleOfUser, runStatements, secret, userColumns, usersQuery } from '../database.js';
+import { admin, roleOfUser, runStatements, secret, userColumns, usersQuery } from '../database.js';
 import { startServer } from '../processes.js';
-import { installPackages, type Peer, post, rotate } from './peer.js';
+import { logInMembers, type Peer, post } from './peer.js';
 
-const folder = '.tmp/peers/directus';
-/** Directus requires a newer Node than the service. */
-const node = resolve(folder, 'node_modules/.bin/node');
 const program = 'node_modules/directus/cli.js';
 
 /** Directus, as a black box: its HTTP API, and its tables, into which the users are inserted. */
 export const directus: Peer = {
   name: 'Directus 12.4.0',
-  install: () => void installPackages('directus'),
-  start: async (database, users, callers) => {
+  packages: 'directus',
+  start: async ({ folder, database, users, callers }) => {
+    // Directus requires a newer Node than the service.
+    const node = resolve(folder, 'node_modules/.bin/node');
     const variables = {
       DB_CLIENT: 'pg',
       DB_CONNECTION_STRING: database.place,
@@ -21,7 +20,7 @@ export const directus: Peer = {
       ADMIN_EMAIL: admin.email,
       ADMIN_PASSWORD: admin.password,
       ACCESS_TOKEN_TTL: '1d',
-      // Wrong passwords are not measured, so that logins need not take at least a fixed time.
+      // By default, each login takes at least half a second.
       LOGIN_STALL_TIME: '0',
       LOG_LEVEL: 'error',
       TELEMETRY: 'false',
@@ -41,10 +40,8 @@ export const directus: Peer = {
       const response = await post(`${server.url}/auth/login`, { email, password: admin.password });
       return ((await response.json()) as { data: { access_token: string } }).data.access_token;
     };
-    const nextMember = rotate(
-      await Promise.all(Array.from({ length: callers }, (_, number) => logIn(memberEmail(number)))),
-    );
-    const next = () => ({ token: nextMember() });
+    const nextToken = await logInMembers(callers, logIn);
+    const next = () => ({ token: nextToken() });
     return {
       ...server,
       requests: {
@@ -56,7 +53,8 @@ export const directus: Peer = {
 };
 
 /**
- * The same roles and users as in the service's database. Their policy lets them read all fields of users. They have no access to Directus's app: without a license, only a few users may have it.
+ * The same roles and users as in the service's database. Their policy lets them read all fields of users. They have no access to
+ * Directus's app: without a license, only a few users may have it.
  */
 const filling = (users: number) => [
   `insert into directus_roles (id, name) select gen_random_uuid(), 'Role ' || n from generate_series(1, 20) n`,

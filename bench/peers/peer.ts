@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EmptyDatabase } from '../database.js';
+import { type EmptyDatabase, memberEmail } from '../database.js';
 import type { Load } from '../load.js';
 import type { Server } from '../processes.js';
 
@@ -9,10 +9,10 @@ import type { Server } from '../processes.js';
 export interface Peer {
   /** Its name and version. */
   name: string;
-  /** Installs it on first use. @throws if this fails, for example because there is no network */
-  install(): void;
-  /** Starts it on an empty database, adds the users, and signs in as many of them as there are callers. */
-  start(database: EmptyDatabase, users: number, callers: number): Promise<RunningPeer>;
+  /** The folder of its packages in `bench/peers`. */
+  packages: string;
+  /** Starts it on an empty database, adds the users, and logs in as many of them as there are callers. */
+  start(where: { folder: string; database: EmptyDatabase; users: number; callers: number }): Promise<RunningPeer>;
 }
 
 export interface RunningPeer extends Pick<Server, 'pid' | 'url' | 'stop'> {
@@ -35,6 +35,7 @@ export interface PeerRequest {
 /**
  * Installs the packages of `bench/peers/<name>`, without running their install scripts. Does nothing if they are already
  * installed. @returns the folder with the packages and the other files of `bench/peers/<name>`
+ * @throws if they cannot be installed, for example because there is no network
  */
 export function installPackages(name: string): string {
   const [source, folder] = [join('bench/peers', name), join('.tmp/peers', name)];
@@ -58,6 +59,11 @@ export async function post(url: string, body: object): Promise<Response> {
   const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`POST ${url}: ${response.status} ${await response.text()}`);
   return response;
+}
+
+/** Logs in the first members with this function. @returns a function that returns their credentials in rotation */
+export async function logInMembers(count: number, logIn: (email: string) => Promise<string>): Promise<() => string> {
+  return rotate(await Promise.all(Array.from({ length: count }, (_, number) => logIn(memberEmail(number)))));
 }
 
 /** @returns a function that returns these values in rotation */
