@@ -58,13 +58,20 @@ export const authorizePages = {
 
 /** What each scope means to the user, in their language. */
 export function accessLines({ scopes, resources }: Access, { t }: Pick<SharedByPages, 't'>): string[] {
-  const lineOf = (scope: string) => {
-    const name = scope === 'groups' ? 'roles' : scope;
-    return t[`access_${name}`] ?? (t.access_scope ?? '').replace('{scope}', () => scope);
+  const known: Readonly<Record<string, string | undefined>> = {
+    openid: t.access_openid,
+    profile: t.access_profile,
+    email: t.access_email,
+    roles: t.access_roles,
+    groups: t.access_roles,
+    offline_access: t.access_offline_access,
   };
-  const resourceLine = ({ name, scopes: list }: Access['resources'][number]) =>
+  const fill = (text: string | undefined, values: Record<string, string>) =>
+    (text ?? '').replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
+  const lineOf = (scope: string) => known[scope] ?? fill(t.access_scope, { scope });
+  const resourceLine = ({ name: resource, scopes: list }: Access['resources'][number]) =>
     list.length === 0
-      ? (t.access_resource ?? '').replace('{resource}', () => name)
-      : (t.access_resource_scopes ?? '').replace('{resource}', () => name).replace('{scopes}', () => list.join(', '));
+      ? fill(t.access_resource, { resource })
+      : fill(t.access_resource_scopes, { resource, scopes: list.join(', ') });
   return [...new Set(scopes.map(lineOf)), ...resources.map(resourceLine)];
 }

@@ -129,7 +129,7 @@ t.test('the OpenAPI document', async (t) => {
 
   t.test('a body is required exactly when it has a required field', async (t) => {
     const required = operations.flatMap(({ what, operation }) => (operation.requestBody?.required ? [what] : []));
-    const collections = ['permissions', 'policies', 'roles', 'users'].flatMap((name) =>
+    const collections = ['clients', 'permissions', 'policies', 'resources', 'roles', 'users'].flatMap((name) =>
       ['DELETE', 'PATCH', 'POST'].map((method) => `${method} /${name}`),
     );
     const others = [
@@ -161,7 +161,7 @@ t.test('the OpenAPI document', async (t) => {
       if (method === 'GET') t.notOk(operation.requestBody, `${what} has no body`);
       const isCommand = [
         ...['POST /mails/{id}/retry', 'POST /users/{id}/tfa/disable', 'POST /users/{id}/unlock'],
-        ...['POST /auth/passkey/options', 'POST /users/me/passkeys/options'],
+        ...['POST /auth/passkey/options', 'POST /users/me/passkeys/options', 'POST /clients/{id}/secret'],
       ].includes(what);
       if (['PATCH', 'POST', 'SEARCH'].includes(method) && !isCommand) t.ok(operation.requestBody, `${what} has a body`);
     }
@@ -170,7 +170,7 @@ t.test('the OpenAPI document', async (t) => {
   t.test('objects in a query are text that contains JSON, which every generated client sends correctly', async (t) => {
     const parameters = operations.flatMap(({ operation }) => operation.parameters ?? []);
     const objects = parameters.filter(({ name }) => ['filter', 'aggregate'].includes(name));
-    t.equal(objects.length, 10);
+    t.equal(objects.length, 14);
     for (const { schema, example = '' } of objects) {
       t.match(schema, { type: 'string', contentMediaType: 'application/json', contentSchema: { $ref: /^#/ } });
       t.type(JSON.parse(example), 'object');
@@ -180,7 +180,7 @@ t.test('the OpenAPI document', async (t) => {
 
   t.test('the method SEARCH, which OpenAPI does not support, is shown with the method GET', async (t) => {
     const searched = Object.entries(document.paths).filter(([, methods]) => 'x-search' in methods);
-    t.equal(searched.length, 5);
+    t.equal(searched.length, 7);
     for (const [path, { get }] of searched) {
       t.match(get?.description, `SEARCH ${path}\n`);
       const [, body = ''] = get?.description?.match(/json\n\n(.*)\n```/s) ?? [];
@@ -234,7 +234,9 @@ t.test('the OpenAPI document', async (t) => {
       for (const [status, { headers }] of Object.entries(operation.responses)) {
         t.ok(headers['x-request-id'], `${what} ${status} x-request-id`);
         t.equal('retry-after' in headers, ['429', '503'].includes(status), `${what} ${status} retry-after`);
-        const isList = /^(list|search)(Users|Roles|Policies|Permissions|Activities)$/.test(operation.operationId ?? '');
+        const isList = /^(list|search)(Users|Roles|Policies|Permissions|Activities|Clients|Resources)$/.test(
+          operation.operationId ?? '',
+        );
         t.equal('link' in headers, isList && status === '200', `${what} ${status} link`);
       }
     }

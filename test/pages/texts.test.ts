@@ -105,9 +105,11 @@ t.test('every text is used', async (t) => {
     const named = new Set(users.flatMap(namedKeys));
     const patterns = users.flatMap(keyPatterns);
     const onServer = `plugins/pages/${folder}.ts`;
+    const serverCode = existsSync(onServer) ? readFileSync(onServer, 'utf8') : '';
+    for (const [, key = ''] of serverCode.matchAll(/\bt\.(\w+)/g)) named.add(key);
     const code = users
       .flatMap((user) => Object.values(sourcesOf(user)))
-      .concat(existsSync(onServer) ? readFileSync(onServer, 'utf8') : '')
+      .concat(serverCode)
       .join('\n');
     // The parts that vary are written as strings or numbers somewhere.
     const words = new Set(`${code}\n${errorCodes}`.match(/(?<=['"`])[\w-]+(?=['"`])|\b\d+\b|\b[A-Z][A-Z_]+\b/g));
