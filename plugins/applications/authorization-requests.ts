@@ -1,6 +1,6 @@
 import type { InteractionResults, Client as LibraryClient } from 'oidc-provider';
 import { saveGrant } from '../../db/queries/applications/grants.js';
-import { type StoredRecord, saveRecord } from '../../db/queries/applications/records.js';
+import { type StoredRecord, updatePayload } from '../../db/queries/applications/records.js';
 import { findSignIn } from '../../db/queries/applications/sign-ins.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
@@ -9,17 +9,15 @@ import type { Services } from '../platform/plugin.js';
 import { webUrl } from '../platform/urls.js';
 import { isMetadataUrl, settingsOf } from './provider/clients.js';
 import type { BrowserSession } from './provider/exchange.js';
-import { digestOf } from './provider/grants.js';
+import { consentTo } from './provider/grants.js';
 import type { RunningProvider } from './provider/index.js';
 import { impliedScope, secondFactorAcr } from './provider/scopes.js';
 
 /** A client, as the user sees it. */
 export interface DisplayedClient {
   name: string;
-  logo: string | null;
   /** The host of the client's own metadata, if nobody registered it. Anyone can choose any name, but not this. */
   host: string | null;
-  isFirstParty: boolean;
 }
 
 /** What a client asks for. */
@@ -39,7 +37,6 @@ export type NextStep =
       registers: boolean;
       /** Whether the user must prove their identity again, although they are signed in. */
       again: boolean;
-      needsSecondFactor: boolean;
       loginHint: string | undefined;
       locales: string[];
     }
@@ -90,6 +87,9 @@ interface Request {
   client: LibraryClient;
 }
 
+/** The reasons for which an earlier sign-in is not enough. After a new one, the library compares the user with the hint again. */
+const requiresNewProof: ReadonlySet<string> = new Set(['login_prompt', 'max_age', 'create_prompt', 'id_token_hint']);
+
 export function createAuthorizationRequests(
   { db, clock, activity }: Services,
   running: () => Promise<RunningProvider>,
@@ -108,10 +108,8 @@ export function createAuthorizationRequests(
   const isSignedInFor = async ({ record, prompt, params }: Request, session: BrowserSession): Promise<boolean> => {
     const { reasons } = prompt;
     if (session.isRestricted) return false;
-    const isAgain = ['login_prompt', 'max_age', 'create_prompt'].some((reason) => reasons.includes(reason));
-    if (isAgain && session.authenticatedAt < record.created_at) return false;
-    // The library compares the user with the hint again.
-    if (reasons.includes('id_token_hint') && session.authenticatedAt < record.created_at) return false;
+    if (reasons.some((reason) => requiresNewProof.has(reason)) && session.authenticatedAt < record.created_at)
+      return false;
     if (!params.acr_values?.split(' ').includes(secondFactorAcr)) return true;
     return (await findSignIn(db, session.id))?.amr.includes('mfa') === true;
   };
@@ -148,7 +146,6 @@ export function createAuthorizationRequests(
         client: displayed,
         registers: prompt.name === 'create',
         again: session !== null,
-        needsSecondFactor: prompt.reasons.includes('second_factor'),
         loginHint: params.login_hint,
         locales,
       };
@@ -164,39 +161,19 @@ export function createAuthorizationRequests(
       await transact(db, async (tx) => {
         if (allows) {
           const { missingOIDCScope: scopes = [], missingResourceScopes: resources = {} } = prompt.details;
-          const isRegistered = !isMetadataUrl(client.clientId);
-          const grant = await saveGrant(
-            tx,
-            {
-              user: session.user,
-              client: client.clientId,
-              registeredClient: isRegistered ? client.clientId : null,
-              clientName: isRegistered ? null : settingsOf(client).name,
-              scopes: [...scopes],
-              resources,
-              digest: isRegistered ? null : digestOf(client),
-            },
-            clock(),
-          );
+          const consent = consentTo(client, session.user, { scopes, resources });
+          const grant = await saveGrant(tx, consent, clock());
           const event = { action: 'application_allow', collection: 'grants', item: grant.id } as const;
           await activity.record(tx, { userId: session.user, client: from }, [event]);
         }
-        await saveRecord(tx, {
-          ...record,
-          payload: { ...record.payload, result },
-          resource: null,
-          user_code_hash: null,
-          created_at: new Date(record.created_at).toISOString(),
-          expires_at: new Date(record.expires_at).toISOString(),
-        });
+        await updatePayload(tx, record.hash, { result });
       });
       return returnTo;
     },
   };
 }
 
-export function displayedClient(client: LibraryClient): DisplayedClient {
-  const { name, first_party: isFirstParty } = settingsOf(client);
-  const host = isMetadataUrl(client.clientId) ? new URL(client.clientId).host : null;
-  return { name, logo: client.logoUri ?? null, host, isFirstParty };
-}
+export const displayedClient = (client: LibraryClient): DisplayedClient => ({
+  name: settingsOf(client).name,
+  host: isMetadataUrl(client.clientId) ? new URL(client.clientId).host : null,
+});

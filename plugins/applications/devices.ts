@@ -8,13 +8,12 @@ import type { Client } from '../http/caller.js';
 import { clockOffset } from '../platform/clock.js';
 import type { Services } from '../platform/plugin.js';
 import { lockedError, lockRules } from '../rate-limits/lockout.js';
+import { hashToken } from '../tokens/refresh-tokens.js';
 import { type DisplayedClient, displayedClient, type RequestedAccess } from './authorization-requests.js';
-import { isMetadataUrl, ownScopesOf, settingsOf } from './provider/clients.js';
+import { grantableScopes, ownScopesOf, settingsOf } from './provider/clients.js';
 import type { BrowserSession } from './provider/exchange.js';
-import { digestOf } from './provider/grants.js';
-import { hashOf } from './provider/handles.js';
+import { consentTo } from './provider/grants.js';
 import type { RunningProvider } from './provider/index.js';
-import { grantableScopes } from './provider/resources.js';
 import { impliedScope, secondFactorAcr } from './provider/scopes.js';
 
 /** Devices without a browser or a keyboard, on which a user signs in with a code (RFC 8628). */
@@ -28,7 +27,7 @@ export interface Devices {
     session: BrowserSession,
     from: Client,
   ): Promise<{ client: DisplayedClient; access: RequestedAccess }>;
-  /** Stores the user's decision. @throws {ApiError} FORBIDDEN if the code is wrong, has expired, or has been used */
+  /** Stores the user's decision. @throws {ApiError} as `find` does */
   decide(userCode: string, session: BrowserSession, allows: boolean, from: Client): Promise<void>;
 }
 
@@ -37,7 +36,7 @@ const maxWrongCodes = 10;
 const codesCountFor = 3_600_000;
 
 /** Under which wrong codes are counted: for the user, and for the network. */
-const codeKey = (who: string) => hashOf(`device code of ${who}`);
+const codeKey = (who: string) => hashToken(`device code of ${who}`);
 
 /** A code as users type it: in any case, with or without separators. */
 const normalized = (userCode: string): string =>
@@ -50,7 +49,7 @@ export function createDevices(
   { db, clock, config, activity }: Services,
   running: () => Promise<RunningProvider>,
 ): Devices {
-  const read = async (userCode: string) => {
+  const findRequest = async (userCode: string) => {
     const { handles, provider, resources } = await running();
     const limits = { now: clock(), maxAge: config.SESSION_MAX_AGE || null, shift: clockOffset(clock) };
     const record = await findRecordByUserCode(db, handles.userCode(normalized(userCode)), limits);
@@ -63,7 +62,10 @@ export function createDevices(
     const found = await Promise.all([params.resource ?? []].flat().map((id) => resources.find(client, id)));
     const listed = found.flatMap((resource) =>
       resource
-        ? { ...resource, granted: grantableScopes(client, resource).filter((scope) => asked.includes(scope)) }
+        ? {
+            ...resource,
+            granted: grantableScopes(settingsOf(client), resource).filter((scope) => asked.includes(scope)),
+          }
         : [],
     );
     return { record, client, params, scopes: asked.filter((scope) => own.includes(scope)), resources: listed };
@@ -74,17 +76,10 @@ export function createDevices(
       // Counted before it is checked, so that parallel guesses gain nothing.
       const keys = [codeKey(session.user), codeKey(from.network)];
       const now = clock();
-      const limit = maxWrongCodes;
-      const { isAllowed } = await reserveAttempts(
-        db,
-        keys,
-        codeKey(session.user),
-        now,
-        { limit, ...lockRules },
-        codesCountFor,
-      );
-      if (!isAllowed) throw lockedError(limit, session.user, lockRules.firstLockMs, now);
-      const found = session.isRestricted ? undefined : await read(userCode);
+      const rules = { limit: maxWrongCodes, ...lockRules };
+      const { isAllowed } = await reserveAttempts(db, keys, codeKey(session.user), now, rules, codesCountFor);
+      if (!isAllowed) throw lockedError(maxWrongCodes, session.user, lockRules.firstLockMs, now);
+      const found = session.isRestricted ? undefined : await findRequest(userCode);
       if (!found) throw new ApiError('FORBIDDEN');
       await clearAttempts(db, keys);
       const resources = found.resources.map(({ name, identifier, granted }) => ({
@@ -96,10 +91,9 @@ export function createDevices(
     },
 
     decide: async (userCode, session, allows, from) => {
-      const found = await read(userCode);
+      const found = await findRequest(userCode);
       if (!found || session.isRestricted) throw new ApiError('FORBIDDEN');
       const { record, client, params, scopes, resources } = found;
-      const isRegistered = !isMetadataUrl(client.clientId);
       const signIn = await findSignIn(db, session.id);
       await transact(db, async (tx) => {
         if (!allows) {
@@ -108,15 +102,8 @@ export function createDevices(
           if (!(await decideDeviceCode(tx, record.hash, { ...refused, ...nobody }))) throw new ApiError('FORBIDDEN');
           return;
         }
-        const consent = {
-          user: session.user,
-          client: client.clientId,
-          registeredClient: isRegistered ? client.clientId : null,
-          clientName: isRegistered ? null : settingsOf(client).name,
-          scopes,
-          resources: Object.fromEntries(resources.map(({ identifier, granted }) => [identifier, granted])),
-          digest: isRegistered ? null : digestOf(client),
-        };
+        const granted = Object.fromEntries(resources.map(({ identifier, granted }) => [identifier, granted]));
+        const consent = consentTo(client, session.user, { scopes, resources: granted });
         const grant = await saveGrant(tx, consent, clock());
         const amr = signIn?.amr ?? [];
         const payload = {

@@ -1,7 +1,6 @@
 import { deleteGrant, type ListedGrant, listGrants } from '../../db/queries/applications/grants.js';
 import { userExists } from '../../db/queries/users/users.js';
 import { transact } from '../../db/statements.js';
-import { uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Grant } from '../../schemas/grants.js';
 import type { Principal } from '../http/caller.js';
@@ -16,9 +15,9 @@ export interface Grants {
    * @throws {ApiError} FORBIDDEN if the grant does not exist, or belongs to another user
    */
   withdrawOwn(caller: Principal, id: string): Promise<void>;
-  /** The grants of any user, for administrators. @throws {ApiError} FORBIDDEN */
-  listOf(caller: Principal, user: string): Promise<Grant[]>;
-  /** @throws {ApiError} FORBIDDEN */
+  /** The grants of any user, for administrators. @throws {ApiError} FORBIDDEN if the user does not exist */
+  listOf(user: string): Promise<Grant[]>;
+  /** The same as `withdrawOwn`, for administrators. */
   withdrawOf(caller: Principal, user: string, id: string): Promise<void>;
 }
 
@@ -28,7 +27,6 @@ export function createGrants({ db, activity }: Services): Grants {
   const list = async (user: string) => (await listGrants(db, user, maxListed)).map(toGrant);
 
   const withdraw = async (caller: Principal, user: string, id: string): Promise<void> => {
-    if (!uuidPattern.test(id)) throw new ApiError('FORBIDDEN');
     await transact(db, async (tx) => {
       if ((await deleteGrant(tx, user, id)) === undefined) throw new ApiError('FORBIDDEN');
       const event = { action: 'application_withdraw', collection: 'grants', item: id.toLowerCase() } as const;
@@ -36,22 +34,14 @@ export function createGrants({ db, activity }: Services): Grants {
     });
   };
 
-  /** The error is the same whether the user does not exist or the caller may not see them. */
-  const requireUser = async ({ admin }: Principal, user: string): Promise<void> => {
-    if (!admin || !(await userExists(db, user))) throw new ApiError('FORBIDDEN');
-  };
-
   return {
     listOwn: (caller) => list(caller.userId),
     withdrawOwn: (caller, id) => withdraw(caller, caller.userId, id),
-    listOf: async (caller, user) => {
-      await requireUser(caller, user);
+    listOf: async (user) => {
+      if (!(await userExists(db, user))) throw new ApiError('FORBIDDEN');
       return list(user);
     },
-    withdrawOf: async (caller, user, id) => {
-      await requireUser(caller, user);
-      await withdraw(caller, user, id);
-    },
+    withdrawOf: withdraw,
   };
 }
 

@@ -42,7 +42,7 @@ export const applicationsPlugin = definePlugin('applications', (services) => {
       protocol: createProtocol(running),
       authorizationRequests: createAuthorizationRequests(services, running),
       devices: createDevices(services, running),
-      signOut: createSignOut(services, running),
+      signOut: createSignOut(running),
       formatError: formatOAuthError,
     },
     grants: createGrants(services),

@@ -8,12 +8,12 @@ export interface Protocol {
   /**
    * Responds to a request.
    * @param from.arrived when it arrived, as in `performance.now()`
-   * @returns `errorPage`: what to tell the user, if the browser cannot be redirected to the client
+   * @returns `needsErrorPage`: whether the user gets an error page, because the browser cannot be redirected to the client
    */
   respond(
     request: ProtocolRequest,
     from: { client: Client; arrived: number; session: BrowserSession | null },
-  ): Promise<ProtocolResponse & { errorPage: { error: string; description: string | undefined } | undefined }>;
+  ): Promise<ProtocolResponse & { needsErrorPage: boolean }>;
   /** Responds to a request with a `token` in its form, which may be a JWT (RFC 7009, RFC 7662). */
   respondAboutToken: Protocol['respond'];
 }
@@ -23,7 +23,7 @@ export function createProtocol(running: () => Promise<RunningProvider>): Protoco
     const provider = await running();
     const exchange = createExchange(client, { arrived, session });
     const response = await provider.respond(request, exchange);
-    return { ...response, errorPage: exchange.errorPage };
+    return { ...response, needsErrorPage: exchange.needsErrorPage === true };
   };
   return {
     respond,

@@ -1,6 +1,5 @@
 import { decodeJwt } from 'jose';
 import type { Client as LibraryClient } from 'oidc-provider';
-import type { Services } from '../platform/plugin.js';
 import { type DisplayedClient, displayedClient } from './authorization-requests.js';
 import type { BrowserSession } from './provider/exchange.js';
 import type { RunningProvider } from './provider/index.js';
@@ -27,7 +26,7 @@ export interface ClientSignOut {
   read(parameters: SignOutParameters, session: BrowserSession | null): Promise<SignOutRequest>;
 }
 
-export function createSignOut(_services: Services, running: () => Promise<RunningProvider>): ClientSignOut {
+export function createSignOut(running: () => Promise<RunningProvider>): ClientSignOut {
   /** The client of an ID token, and whose it is. Its expiry does not matter, because sessions last longer than ID tokens. */
   const readHint = async (hint: string, clientId: string | undefined) => {
     const { provider } = await running();

@@ -19,6 +19,6 @@ export function listGrantsOfUser(app: App): void {
         response: { 200: { ...GrantsResponse, description: 'The grants of the user.' }, ...errorResponses() },
       },
     },
-    async (request) => ({ data: await app.grants.listOf(request.currentUser, request.params.id) }),
+    async (request) => ({ data: await app.grants.listOf(request.params.id) }),
   );
 }

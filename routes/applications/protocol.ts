@@ -19,7 +19,7 @@ const handlerOf =
     const received = { method, url, headers, body: Buffer.isBuffer(body) ? body : noBody };
     const response = await respond(received, { client, arrived, session });
     reply.header('cache-control', 'no-store').code(response.status).headers(response.headers);
-    if (response.errorPage) return reply.sendPage(app.pages.error(response.status));
+    if (response.needsErrorPage) return reply.sendPage(app.pages.error(response.status));
     return reply.send(response.body);
   };
 

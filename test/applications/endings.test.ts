@@ -1,11 +1,11 @@
 import * as oidc from 'openid-client';
 import t from 'tap';
 import { startProvider } from '../helpers/applications/applications.js';
-import { adminToken, asAdmin } from '../helpers/http/writing.js';
+import { asAdmin } from '../helpers/http/writing.js';
 
 /** Whatever ends the access of an application does so on its next request. */
 t.test('what ends the tokens of an application', async (t) => {
-  const provider = await startProvider(t, { ADMIN_TOKEN: adminToken });
+  const provider = await startProvider(t);
   const { app, clock } = provider;
   const asAdministrator = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
     const response = await provider.request({ method, url, headers: asAdmin, ...(payload ? { payload } : {}) });

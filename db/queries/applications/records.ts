@@ -36,7 +36,7 @@ export interface StoredRecord extends Omit<NewRecord, 'created_at' | 'expires_at
   expires_at: number;
   /** Milliseconds since it was used, by the database's clock; null: it was not used yet. */
   consumed_ago: number | null;
-  /** The refresh token that replaced it; null if there is none. */
+  /** The refresh token that replaced it. Null if it has not been replaced. */
   successor: { hash: string; consumed_ago: number | null } | null;
   grant_record: GrantRecord | null;
   /** Present for a client that nobody registered. */
@@ -199,6 +199,14 @@ async function storing(write: () => Promise<unknown>): Promise<boolean> {
     if (brokenConstraint(error)?.kind === 'foreign-key') return false;
     throw error;
   }
+}
+
+/** Adds to what the library stores in a record. */
+export async function updatePayload(executor: Executor, hash: string, added: Record<string, unknown>): Promise<void> {
+  await rows(
+    executor,
+    sql`update ${oauthRecords} set payload = payload || ${JSON.stringify(added)}::jsonb where hash = ${hash}`,
+  );
 }
 
 /** Marks a record as used. @returns false if it was used before */

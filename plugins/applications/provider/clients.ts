@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import ms, { type StringValue } from 'ms';
 import type { AllClientMetadata, Client as LibraryClient } from 'oidc-provider';
 import {
@@ -10,10 +10,12 @@ import {
 } from '../../../db/queries/applications/provider-clients.js';
 import { clearAttempts, reserveAttempts } from '../../../db/queries/passwords/login-attempts.js';
 import { uuidPattern } from '../../../schemas/common.js';
+import { openIdScopes } from '../../../schemas/scopes.js';
 import type { Client } from '../../http/caller.js';
 import { lockedError, lockRules } from '../../rate-limits/lockout.js';
+import { hashToken } from '../../tokens/refresh-tokens.js';
 import { currentContext, type Exchange, exchangeOf, type Library, type ProviderServices } from './exchange.js';
-import { collectionScopes, identityScopes } from './scopes.js';
+import { impliedScope, isOwnScope } from './scopes.js';
 
 /** What the service knows about a client. For a client that nobody registered, this is the same for all of them. */
 export interface ClientSettings
@@ -51,11 +53,13 @@ export const secondsOf = (duration: string): number => Math.round(ms(duration as
 
 /** The scopes, other than those of resources, that a client may request. */
 export const ownScopesOf = ({ scopes }: Pick<ClientSettings, 'scopes'>): readonly string[] =>
-  (scopes ?? identityScopes).filter((scope) => identityScopes.includes(scope) || collectionScopes.includes(scope));
+  (scopes ?? openIdScopes).filter(isOwnScope);
 
-/** The scopes of a resource that a client may request. */
-export const resourceScopesFor = ({ scopes }: Pick<ClientSettings, 'scopes'>, resource: ResourceRecord): string[] =>
-  resource.scopes.filter((scope) => scopes === null || scopes.includes(scope));
+/** The scopes of a resource that a client can get. A resource without any scopes has an implied one. */
+export const grantableScopes = ({ scopes }: Pick<ClientSettings, 'scopes'>, resource: ResourceRecord): string[] =>
+  resource.scopes.length === 0
+    ? [impliedScope]
+    : resource.scopes.filter((scope) => scopes === null || scopes.includes(scope));
 
 /** Whether a setting allows a client that nobody registered. */
 export const allowsUnregistered = ({ mode, hosts }: UnregisteredClients, id: string): boolean =>
@@ -159,15 +163,14 @@ export function restrictMetadata(metadata: Record<string, unknown>): void {
     response_types: ['code'],
     id_token_signed_response_alg: 'RS256',
     subject_type: 'public',
-    scope: identityScopes.join(' '),
+    scope: openIdScopes.join(' '),
     post_logout_redirect_uris: [],
     [settingsProperty]: settings,
   });
 }
 
 /** Under which wrong secrets are counted: for each client and network. */
-const attemptsKey = (id: string, network: string) =>
-  createHash('sha256').update(`client secret\0${id}\0${network}`).digest('hex');
+const attemptsKey = (id: string, network: string) => hashToken(`client secret\0${id}\0${network}`);
 
 /** Milliseconds after which wrong secrets no longer count if no further one follows. */
 const attemptsCountFor = 86_400_000;
@@ -193,6 +196,6 @@ export function createSecretCheck({ db, clock }: ProviderServices) {
 
 /** All hashes are compared, so that the time reveals nothing. */
 function isSecretAmong(hashes: readonly string[], given: string): boolean {
-  const digest = createHash('sha256').update(given).digest();
+  const digest = Buffer.from(hashToken(given), 'hex');
   return hashes.map((hash) => timingSafeEqual(digest, Buffer.from(hash, 'hex'))).includes(true);
 }

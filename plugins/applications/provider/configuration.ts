@@ -1,6 +1,7 @@
 import { decodeJwt } from 'jose';
 import type { Configuration, KoaContextWithOIDC, Client as LibraryClient } from 'oidc-provider';
 import type { Config } from '../../../schemas/config.js';
+import { openIdScopes } from '../../../schemas/scopes.js';
 import type { PrivateKey } from '../../tokens/signing-keys/key-pair.js';
 import { claimsByScope } from './claims.js';
 import {
@@ -17,7 +18,7 @@ import type { ClientGrants } from './grants.js';
 import { createPrompts } from './prompts.js';
 import type { ProviderRecords } from './records.js';
 import type { ResourceIndicators } from './resources.js';
-import { collectionScopes, identityScopes, impliedScope, secondFactorAcr } from './scopes.js';
+import { collectionScopes, impliedScope, isOwnScope, secondFactorAcr } from './scopes.js';
 
 const minute = 60;
 const day = 86_400;
@@ -76,8 +77,8 @@ export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): 
     interactions: { policy: createPrompts(library), url: (_ctx, { uid }) => `${base}/account/authorize/${uid}` },
     // The library's session cookie is never sent to the browser: see sessions.ts.
     cookies: { names: { session: 'unused', interaction: 'gatehouse_authorization', resume: 'gatehouse_resume' } },
-    renderError: (ctx, { error, error_description: description }) => {
-      exchangeOf(ctx).errorPage = { error, description };
+    renderError: (ctx) => {
+      exchangeOf(ctx).needsErrorPage = true;
       ctx.body = '';
     },
     discovery: {
@@ -86,7 +87,7 @@ export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): 
     } as NonNullable<Configuration['discovery']>,
 
     // What clients may request.
-    scopes: [...identityScopes, ...collectionScopes],
+    scopes: [...openIdScopes, ...collectionScopes],
     claims: claimsByScope,
     acrValues: [secondFactorAcr],
     responseTypes: ['code'],
@@ -261,7 +262,7 @@ function completeScopes(
 
   const scopes = new Set(value?.split(' ').filter(Boolean) ?? []);
   if (client.scope === undefined) {
-    const own = [...scopes].filter((scope) => identityScopes.includes(scope) || collectionScopes.includes(scope));
+    const own = [...scopes].filter(isOwnScope);
     if (own.length > 0) throw new errors.InvalidScope('requested scope is not allowed', own.join(' '));
   }
   // The library removes offline_access from requests without prompt=consent, but first-party clients need no consent.

@@ -36,7 +36,6 @@ export interface Exchange {
   work: {
     consumed: StoredRecord[];
     saved: NewRecord[];
-    grants: Set<string>;
   };
   /** The code or token that a token request presents. */
   source?: StoredRecord;
@@ -50,8 +49,8 @@ export interface Exchange {
   parent?: StoredRecord;
   /** The actors of a token exchange, latest first (RFC 8693, 4.1). */
   act?: Actor;
-  /** What an error page says, if the browser cannot be redirected to the client. */
-  errorPage?: { error: string; description: string | undefined };
+  /** Whether the user gets an error page, because the browser cannot be redirected to the client. */
+  needsErrorPage?: true;
   /** A failure of the service rather than of the request. */
   fault?: unknown;
 }
@@ -71,7 +70,7 @@ export const createExchange = (
   records: new Map(),
   clients: new Map(),
   grants: new Map(),
-  work: { consumed: [], saved: [], grants: new Set() },
+  work: { consumed: [], saved: [] },
 });
 
 /** The exchange of a request. `createProvider` attaches it to the request that it passes to the library. */

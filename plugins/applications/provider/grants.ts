@@ -1,11 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { AdapterPayload, KoaContextWithOIDC, Client as LibraryClient } from 'oidc-provider';
-import { findGrant, findGrantById, type GrantRecord, saveGrant } from '../../../db/queries/applications/grants.js';
+import {
+  type Consent,
+  findGrant,
+  findGrantById,
+  type GrantRecord,
+  saveGrant,
+} from '../../../db/queries/applications/grants.js';
 import type { ClientRecord } from '../../../db/queries/applications/provider-clients.js';
 import { transact } from '../../../db/statements.js';
-import { type ClientDirectory, isMetadataUrl, ownScopesOf, resourceScopesFor, settingsOf } from './clients.js';
+import { type ClientDirectory, grantableScopes, isMetadataUrl, ownScopesOf, settingsOf } from './clients.js';
 import { currentContext, exchangeOf, type Library, type ProviderServices } from './exchange.js';
-import { impliedScope } from './scopes.js';
 
 /** The access that a client has to a user's account: one grant for each user and client. */
 export interface ClientGrants {
@@ -13,18 +18,31 @@ export interface ClientGrants {
   payload(id: string): Promise<AdapterPayload | undefined>;
   /** Keeps a grant that was read together with a token, for this request. */
   remember(grant: GrantRecord): void;
+  /** The grant of a user to a first-party client, which needs no consent. */
+  ofFirstParty(user: string, client: LibraryClient): Promise<GrantRecord>;
   /** The grant of the signed-in user to the client, as an authorization request needs it. */
   load(ctx: KoaContextWithOIDC): Promise<AdapterPayload | undefined>;
 }
 
 /** Hashes what a user sees about a client that nobody registered. When it changes, the user is asked again. */
-export const digestOf = ({
-  clientName,
-  redirectUris = [],
-}: Pick<LibraryClient, 'clientName' | 'redirectUris'>): string =>
+const digestOf = ({ clientName, redirectUris = [] }: Pick<LibraryClient, 'clientName' | 'redirectUris'>): string =>
   createHash('sha256')
     .update(JSON.stringify([clientName, redirectUris]))
     .digest('hex');
+
+/** What is stored when a user gives a client access. */
+export function consentTo(client: LibraryClient, user: string, access: Pick<Consent, 'scopes' | 'resources'>): Consent {
+  const { clientId } = client;
+  const { isRegistered, name } = settingsOf(client);
+  return {
+    user,
+    client: clientId,
+    registeredClient: isRegistered ? clientId : null,
+    clientName: isRegistered ? null : name,
+    digest: isRegistered ? null : digestOf(client),
+    ...access,
+  };
+}
 
 /** Seconds since 1970. A grant does not expire. */
 const never = 32_503_680_000;
@@ -69,7 +87,13 @@ export function createClientGrants(
     );
   };
 
+  const grantOfFirstParty: ClientGrants['ofFirstParty'] = async (user, client) =>
+    (await findGrant(db, user, client.clientId)) ??
+    (await transact(db, (tx) => saveGrant(tx, consentTo(client, user, { scopes: [], resources: {} }), clock())));
+
   return {
+    ofFirstParty: grantOfFirstParty,
+
     payload: async (id) => {
       const grant = known()?.get(id) ?? (await findGrantById(db, id));
       return grant && payloadOf(grant);
@@ -80,12 +104,8 @@ export function createClientGrants(
     load: async ({ oidc: { client, account } }) => {
       if (!client || !account) return undefined;
       const { first_party: isFirstParty, isRegistered } = settingsOf(client);
+      if (isFirstParty) return payloadOf(await grantOfFirstParty(account.accountId, client));
       const found = await findGrant(db, account.accountId, client.clientId);
-      if (!found && isFirstParty) {
-        const consent = { user: account.accountId, client: client.clientId, registeredClient: client.clientId };
-        const nothing = { clientName: null, scopes: [], resources: {}, digest: null };
-        return payloadOf(await transact(db, (tx) => saveGrant(tx, { ...consent, ...nothing }, clock())));
-      }
       if (!found || (!isRegistered && found.digest !== digestOf(client))) return undefined;
       return payloadOf(found);
     },
@@ -94,9 +114,4 @@ export function createClientGrants(
 
 /** The scopes of each resource that a client may have. */
 const allowedTo = (client: ClientRecord): Record<string, string[]> =>
-  Object.fromEntries(
-    client.resources.map((resource) => [
-      resource.identifier,
-      resource.scopes.length === 0 ? [impliedScope] : resourceScopesFor(client, resource),
-    ]),
-  );
+  Object.fromEntries(client.resources.map((resource) => [resource.identifier, grantableScopes(client, resource)]));

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 
 /** Computes values that only the service can compute, from those that clients present. */
 export interface Handles {
@@ -22,6 +22,3 @@ export function createHandles(keys: readonly [current: Buffer, ...previous: Buff
     jwt: (id) => mac(current, 'access token', id),
   };
 }
-
-/** The stored form of what a client presents: codes, tokens, and the IDs of requests. All of them are random. */
-export const hashOf = (value: string): string => createHash('sha256').update(value).digest('hex');

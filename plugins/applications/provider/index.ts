@@ -63,7 +63,7 @@ export function createProviderRunner(services: Services): () => Promise<RunningP
       throw error;
     });
     const created = await parts;
-    const { library, handles, records, resources, request } = created;
+    const { library, handles, grants, records, resources, request } = created;
     const tokens = createResourceTokens(handles, issuerOf(config), () => ({ keys: [...keys.verifying] }));
     const provider = createProvider(used, {
       ...created,
@@ -75,7 +75,7 @@ export function createProviderRunner(services: Services): () => Promise<RunningP
       locales: locales.all.map(({ tag }) => tag),
     });
     const defaultTtl = lifetimes.accessToken;
-    allowTokenExchange(used, library, provider, { records, resources, tokens, defaultTtl });
+    allowTokenExchange(used, library, provider, { records, grants, resources, tokens, defaultTtl });
     const callback = provider.callback();
     const current: RunningProvider = {
       library,

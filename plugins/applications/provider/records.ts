@@ -13,10 +13,11 @@ import {
   storeTokenWork,
 } from '../../../db/queries/applications/records.js';
 import { clockOffset } from '../../platform/clock.js';
+import { hashToken } from '../../tokens/refresh-tokens.js';
 import { allowsUnregistered, type ClientDirectory, isMetadataUrl } from './clients.js';
 import { currentContext, type Exchange, exchangeOf, type Library, type ProviderServices } from './exchange.js';
 import type { ClientGrants } from './grants.js';
-import { type Handles, hashOf } from './handles.js';
+import type { Handles } from './handles.js';
 import { widenToFirstParty } from './resources.js';
 
 /** What a client presents to get tokens, and the tokens themselves. The others belong to requests that are in progress. */
@@ -57,22 +58,22 @@ export function createProviderRecords(
   const { SESSION_REFRESH_GRACE_PERIOD: gracePeriod, SESSION_MAX_AGE } = config;
   const limits = () => ({ now: clock(), maxAge: SESSION_MAX_AGE || null, shift: clockOffset(clock) });
 
-  const read = async (handle: string): Promise<StoredRecord | undefined> => {
-    const successors = handles.successorsOf(handle);
-    const found = await findRecord(db, hashOf(handle), successors.map(hashOf), limits());
+  /** @param successors the refresh tokens that could replace it, if it is a refresh token that a token request presents */
+  const read = async (handle: string, successors: readonly string[] = []): Promise<StoredRecord | undefined> => {
+    const found = await findRecord(db, hashToken(handle), successors.map(hashToken), limits());
     return found && isAllowed(found) ? found : undefined;
-  };
-
-  /** Reads a record once for each request, because the library looks for a token among several kinds. */
-  const readOnce = (handle: string, ctx: KoaContextWithOIDC | undefined): Promise<StoredRecord | undefined> => {
-    const known = ctx && exchangeOf(ctx).records;
-    const found = known?.get(handle) ?? read(handle);
-    known?.set(handle, found);
-    return found;
   };
 
   const isTokenRequest = (ctx: KoaContextWithOIDC | undefined): ctx is KoaContextWithOIDC =>
     ctx?.oidc?.route === 'token';
+
+  /** Reads a record once for each request, because the library looks for a token among several kinds. */
+  const readOnce = (handle: string, ctx: KoaContextWithOIDC | undefined): Promise<StoredRecord | undefined> => {
+    const known = ctx && exchangeOf(ctx).records;
+    const found = known?.get(handle) ?? read(handle, isTokenRequest(ctx) ? handles.successorsOf(handle) : []);
+    known?.set(handle, found);
+    return found;
+  };
 
   /**
    * Decides whether a refresh token that has been replaced is accepted: only within the grace period, and only as long as its successor has
@@ -88,7 +89,7 @@ export function createProviderRecords(
       await deleteFamily(db, record.family);
       return false;
     }
-    const again = handles.successorsOf(token).find((each) => hashOf(each) === successor.hash);
+    const again = handles.successorsOf(token).find((each) => hashToken(each) === successor.hash);
     if (again !== undefined) exchange.successor = again;
     return again !== undefined;
   };
@@ -127,7 +128,7 @@ export function createProviderRecords(
     const isToken = tokenKinds.has(kind);
     const now = clock();
     return {
-      hash: hashOf(id),
+      hash: hashToken(id),
       kind,
       payload: stored,
       client: typeof client === 'string' ? client : null,
@@ -193,7 +194,7 @@ export function createProviderRecords(
     },
 
     destroy: async (id) => {
-      if (kind !== 'Session' && kind !== 'Grant') await deleteRecord(db, hashOf(id));
+      if (kind !== 'Session' && kind !== 'Grant') await deleteRecord(db, hashToken(id));
     },
 
     /** Called when a token is revoked. A grant belongs to all sessions of the user, so only what was issued with the same code ends. */
@@ -216,11 +217,11 @@ export function createProviderRecords(
       resource,
     }),
 
-    store: async ({ work: { consumed, saved, grants: used } }) => {
+    store: async ({ work: { consumed, saved } }) => {
       if (consumed.length + saved.length === 0) return;
       const ended = new errors.InvalidGrant('the session or the access of the client has ended');
       const outcome = await db.transaction(async (tx) => {
-        const work = { consumed, saved, grants: [...used, ...saved.flatMap(({ grant }) => grant ?? [])] };
+        const work = { consumed, saved, grants: saved.flatMap(({ grant }) => grant ?? []) };
         const stored = await storeTokenWork(tx, work, limits());
         if (stored === 'ended') throw ended;
         return stored;
@@ -228,7 +229,7 @@ export function createProviderRecords(
       if (outcome === 'used') throw new errors.InvalidGrant('it was used before');
     },
 
-    find: read,
+    find: (handle) => read(handle),
   };
 }
 

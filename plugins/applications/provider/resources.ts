@@ -1,12 +1,7 @@
 import type { AdapterPayload, KoaContextWithOIDC, Client as LibraryClient, ResourceServer } from 'oidc-provider';
 import { findResource, type ResourceRecord } from '../../../db/queries/applications/provider-clients.js';
-import { resourceScopesFor, secondsOf, settingsOf } from './clients.js';
+import { grantableScopes, secondsOf, settingsOf } from './clients.js';
 import type { Library, ProviderServices } from './exchange.js';
-import { impliedScope } from './scopes.js';
-
-/** The scopes of a resource that a client can get. A resource without any scopes has an implied one. */
-export const grantableScopes = (client: LibraryClient, resource: ResourceRecord): string[] =>
-  resource.scopes.length === 0 ? [impliedScope] : resourceScopesFor(settingsOf(client), resource);
 
 /** The resources that the client lists, by identifier. */
 const listedResource = (client: LibraryClient, identifier: string) =>
@@ -34,7 +29,7 @@ export function createResourceIndicators({ db }: ProviderServices, { errors }: L
     info: async ({ oidc }, identifier, client) => {
       const resource = await find(client, identifier);
       if (!resource) throw new errors.InvalidTarget();
-      const scope = grantableScopes(client, resource).join(' ');
+      const scope = grantableScopes(settingsOf(client), resource).join(' ');
       // Without a scope, such a request is for everything that the client may have.
       if (oidc.route === 'token' && oidc.params?.grant_type === 'client_credentials') oidc.params.scope ??= scope;
       const own = settingsOf(client).access_token_ttl;
@@ -63,7 +58,7 @@ export function widenToFirstParty(payload: AdapterPayload, { oidc }: KoaContextW
   const resource = client && typeof named === 'string' ? listedResource(client, named) : undefined;
   if (!client || !resource || !settingsOf(client).first_party) return payload;
   const granted = [(payload.resource as string | string[] | undefined) ?? []].flat();
-  const scopes = new Set([...(payload.scope?.split(' ') ?? []), ...grantableScopes(client, resource)]);
+  const scopes = new Set([...(payload.scope?.split(' ') ?? []), ...grantableScopes(settingsOf(client), resource)]);
   return {
     ...payload,
     resource: [...new Set([...granted, resource.identifier])],

@@ -1,7 +1,5 @@
+import { openIdScopes } from '../../../schemas/scopes.js';
 import { permittedCollections } from '../../items/rules.js';
-
-/** The scopes of OpenID Connect, and those that return claims about the user. */
-export const identityScopes: readonly string[] = ['openid', 'profile', 'email', 'roles', 'groups', 'offline_access'];
 
 /** The scopes for the service's own API: all of it, or an action on the items of a collection. */
 export const collectionScopes: readonly string[] = [
@@ -19,3 +17,7 @@ export const secondFactorAcr = 'urn:gatehouse:mfa';
  * from tokens and responses.
  */
 export const impliedScope = 'urn:gatehouse:any';
+
+/** Whether a scope is not that of a resource. */
+export const isOwnScope = (scope: string): boolean =>
+  openIdScopes.some((name) => name === scope) || collectionScopes.includes(scope);

@@ -1,8 +1,7 @@
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
-import { findGrant, saveGrant } from '../../../db/queries/applications/grants.js';
-import { transact } from '../../../db/statements.js';
 import { ownScopesOf, secondsOf, settingsOf } from './clients.js';
 import { type Actor, exchangeOf, type Library, type ProviderServices } from './exchange.js';
+import type { ClientGrants } from './grants.js';
 import type { ProviderRecords } from './records.js';
 import type { ResourceTokens } from './resource-tokens.js';
 import type { ResourceIndicators } from './resources.js';
@@ -16,12 +15,18 @@ const maxActors = 3;
 
 /** Lets first-party services act for a user: they exchange the user's access token for one of their own (RFC 8693). */
 export function allowTokenExchange(
-  { db, clock }: ProviderServices,
+  { clock }: ProviderServices,
   { errors }: Library,
   provider: Provider,
-  parts: { records: ProviderRecords; resources: ResourceIndicators; tokens: ResourceTokens; defaultTtl: number },
+  parts: {
+    records: ProviderRecords;
+    grants: ClientGrants;
+    resources: ResourceIndicators;
+    tokens: ResourceTokens;
+    defaultTtl: number;
+  },
 ): void {
-  const { records, resources, tokens, defaultTtl } = parts;
+  const { records, grants, resources, tokens, defaultTtl } = parts;
 
   const actorsIn = (act: Actor | undefined): number => (act ? 1 + actorsIn(act.act) : 0);
 
@@ -63,12 +68,8 @@ export function allowTokenExchange(
     exchange.source = source;
     exchange.act = { sub: client.clientId, ...(extra.act ? { act: extra.act } : {}) };
     const user = subject.accountId;
-    const consent = { user, client: client.clientId, registeredClient: client.clientId };
-    const nothing = { clientName: null, scopes: [], resources: {}, digest: null };
     // The grant of the client that acts, not of the one that received the token first.
-    const grant =
-      (await findGrant(db, user, client.clientId)) ??
-      (await transact(db, (tx) => saveGrant(tx, { ...consent, ...nothing }, clock())));
+    const grant = await grants.ofFirstParty(user, client);
     const left = Math.floor((source.expires_at - clock().getTime()) / 1_000);
     const own = settings.access_token_ttl === null ? defaultTtl : secondsOf(settings.access_token_ttl);
     const token = new provider.AccessToken({

@@ -1,13 +1,16 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import * as oidc from 'openid-client';
 import type { Test } from 'tap';
-import { hashToken } from '../../../plugins/tokens/refresh-tokens.js';
 import { type CookieJar, createJar, fetchWith } from '../browser/cookie-jar.js';
+import { startWithAdmin } from '../http/writing.js';
 import { freePort } from '../servers/ports.js';
-import { startTestApp, type TestApp } from '../service/app.js';
+import type { TestApp } from '../service/app.js';
+import { confidentialClient, create, publicClient, resource } from './clients.js';
 
-export const redirectUri = 'https://app.example.com/callback';
+/** The redirect URI of the clients, unless they have others. */
+export const [redirectUri = ''] = publicClient().redirect_uris;
+
+/** Most tests are not about consent. */
+const trusted = { first_party: true };
 
 /** A service that listens, so that OpenID Connect clients can use it, and what tests do as its administrator and its users. */
 export interface ProviderUnderTest extends TestApp {
@@ -40,57 +43,21 @@ export interface SignInOptions {
 
 export type SignedIn = Awaited<ReturnType<typeof oidc.authorizationCodeGrant>>;
 
-const clientDefaults = {
-  name: 'App',
-  type: 'confidential',
-  redirect_uris: [redirectUri],
-  grant_types: ['authorization_code', 'refresh_token'],
-  first_party: true,
-};
-
 export async function startProvider(t: Test, variables: Record<string, string> = {}): Promise<ProviderUnderTest> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const service = await startTestApp(t, { PUBLIC_URL: url, ...variables });
+  const service = await startWithAdmin(t, { PUBLIC_URL: url, ...variables });
   await service.app.listen({ port, host: '127.0.0.1' });
-  const { app } = service;
-  const address = app.server.address() as AddressInfo;
-  if (address.port !== port) throw new Error('The service listens on another port.');
-
-  const insert = async (table: string, row: Record<string, unknown>) => {
-    const { rows } = await import('../../../db/statements.js');
-    const { sql } = await import('drizzle-orm');
-    const names = sql.join(
-      Object.keys(row).map((name) => sql.identifier(name)),
-      sql`, `,
-    );
-    const given = sql.join(
-      Object.keys(row).map((name) => sql`r.${sql.identifier(name)}`),
-      sql`, `,
-    );
-    await rows(
-      app.db,
-      sql`insert into ${sql.identifier(table)} (${names}) select ${given} from jsonb_populate_record(null::${sql.identifier(table)}, ${JSON.stringify(row)}::jsonb) r`,
-    );
-  };
-
   return {
     ...service,
     url,
-    addClient: async (values = {}) => {
-      const id = randomUUID();
-      const secret = randomBytes(32).toString('base64url');
-      await insert('clients', { id, ...clientDefaults, ...values });
-      if (values.type !== 'public')
-        await insert('client_secrets', {
-          id: randomUUID(),
-          client: id,
-          hash: hashToken(secret),
-          created_at: new Date().toISOString(),
-        });
+    addClient: async (values) => {
+      const { id, secret = '' } = await create(service, '/clients', confidentialClient({ ...trusted, ...values }));
       return { id, secret };
     },
-    addResource: (values) => insert('resources', { id: randomUUID(), name: 'API', ...values }),
+    addResource: async (values) => {
+      await create(service, '/resources', resource(values));
+    },
     discover: ({ id, secret }) =>
       oidc.discovery(new URL(url), id, undefined, secret ? oidc.ClientSecretBasic(secret) : oidc.None(), {
         execute: [oidc.allowInsecureRequests],

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { LightMyRequestResponse } from 'fastify';
+import type { Test } from 'tap';
 import { findClient } from '../../../db/queries/applications/provider-clients.js';
+import type { ErrorCode } from '../../../schemas/errors.js';
+import { refused } from '../http/refusals.js';
 import { asAdmin } from '../http/writing.js';
 import type { TestApp } from '../service/app.js';
 
@@ -35,4 +38,17 @@ export const hashOf = (secret: string): string => createHash('sha256').update(se
 /** The hashes of the secrets with which a client can authenticate now. */
 export async function secretHashesOf({ app, clock }: TestApp, id: string): Promise<string[]> {
   return (await findClient(app.db, id, '', clock.now()))?.secrets ?? [];
+}
+
+/** Asserts that a request is refused with a code, and with at least these extensions. */
+export function refusedWith(
+  t: Test,
+  response: LightMyRequestResponse,
+  code: ErrorCode,
+  extensions: object,
+  what: string,
+): void {
+  if (response.statusCode < 400) t.fail(`${what}: accepted`);
+  else refused(t, response, code, what);
+  t.match(response.json().errors?.[0].extensions, extensions, what);
 }
