@@ -1,7 +1,7 @@
 import { saveGrant } from '../../db/queries/applications/grants.js';
 import { decideDeviceCode, findRecordByUserCode } from '../../db/queries/applications/records.js';
 import { findSignIn } from '../../db/queries/applications/sign-ins.js';
-import { clearAttempts, reserveAttempts } from '../../db/queries/passwords/login-attempts.js';
+import { readAttemptState, reserveAttempts } from '../../db/queries/passwords/login-attempts.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Client } from '../http/caller.js';
@@ -71,17 +71,23 @@ export function createDevices(
     return { record, client, params, scopes: asked.filter((scope) => own.includes(scope)), resources: listed };
   };
 
+  /** Refuses wrong codes, and counts them. A correct code does not reset the count, because anyone can get one for a device of their own. */
+  const read = async (userCode: string, { user, isRestricted }: BrowserSession, { network }: Client) => {
+    const keys = { fromHere: codeKey(user), fromAnywhere: codeKey(network) };
+    const now = clock();
+    const { locks } = await readAttemptState(db, null, network, keys);
+    const wait = Math.max(locks.fromHere ?? 0, locks.fromAnywhere ?? 0) - now.getTime();
+    if (wait > 0) throw lockedError(maxWrongCodes, user, wait, now);
+    const found = isRestricted ? undefined : await findRequest(userCode);
+    if (found) return found;
+    const rules = { limit: maxWrongCodes, ...lockRules };
+    await reserveAttempts(db, Object.values(keys), keys.fromHere, now, rules, codesCountFor);
+    throw new ApiError('FORBIDDEN');
+  };
+
   return {
     find: async (userCode, session, from) => {
-      // Counted before it is checked, so that parallel guesses gain nothing.
-      const keys = [codeKey(session.user), codeKey(from.network)];
-      const now = clock();
-      const rules = { limit: maxWrongCodes, ...lockRules };
-      const { isAllowed } = await reserveAttempts(db, keys, codeKey(session.user), now, rules, codesCountFor);
-      if (!isAllowed) throw lockedError(maxWrongCodes, session.user, lockRules.firstLockMs, now);
-      const found = session.isRestricted ? undefined : await findRequest(userCode);
-      if (!found) throw new ApiError('FORBIDDEN');
-      await clearAttempts(db, keys);
+      const found = await read(userCode, session, from);
       const resources = found.resources.map(({ name, identifier, granted }) => ({
         name,
         identifier,
@@ -91,9 +97,7 @@ export function createDevices(
     },
 
     decide: async (userCode, session, allows, from) => {
-      const found = await findRequest(userCode);
-      if (!found || session.isRestricted) throw new ApiError('FORBIDDEN');
-      const { record, client, params, scopes, resources } = found;
+      const { record, client, params, scopes, resources } = await read(userCode, session, from);
       const signIn = await findSignIn(db, session.id);
       await transact(db, async (tx) => {
         if (!allows) {
