@@ -22,7 +22,7 @@ export interface PairedResult extends Pick<PairedCase, 'name' | 'floor' | 'unit'
   /** One value per round. */
   rounds: { service: number; floor: number; ratio: number }[];
   ratio: Spread;
-  /** Medians of the rounds. There is none of the floor if hashing is all that it does. */
+  /** The medians of the rounds. `floor` is absent if the floor only hashes passwords. */
   processor: { service: ProcessorTime; floor?: ProcessorTime };
 }
 

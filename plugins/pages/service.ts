@@ -15,7 +15,7 @@ export interface Page {
   name: string;
   /** For a page that requires a session: the path below `/account` to which visitors return after signing in. */
   returnTo?: string;
-  /** Languages that whoever led the visitor here prefers. The visitor's own choice takes precedence. */
+  /** The languages that an application has requested. A language that the user has chosen takes precedence. */
   locales?: readonly string[];
   /** What the application adds to what all pages share. */
   add?(shared: SharedByPages): Addition;
