@@ -151,15 +151,17 @@ export async function insertNewRecord(executor: Executor, record: NewRecord): Pr
 /** What a token request uses and issues. */
 export interface TokenWork {
   /** Records that can be used only once. */
-  consumed: readonly Pick<StoredRecord, 'hash' | 'family'>[];
+  consumed: readonly Pick<StoredRecord, 'hash' | 'family' | 'kind'>[];
   saved: readonly NewRecord[];
   /** The grants that were used. */
   grants: readonly string[];
 }
 
 /**
- * Stores all effects of a token request, in the caller's transaction.
- * @returns `used`: another request has used one of the records first, so everything that was issued for it is deleted instead.
+ * Stores all effects of a token request, in the caller's transaction. Parallel requests with one refresh token issue the same successor,
+ * so all of them succeed.
+ * @returns `used`: another request has used one of the records first. If it was a code, everything that was issued for it is deleted
+ *   instead (RFC 9700, 2.1.1).
  *   `ended`: something that the tokens depend on has ended; the transaction must be rolled back
  */
 export async function storeTokenWork(
@@ -174,8 +176,8 @@ export async function storeTokenWork(
       sql`update ${oauthRecords} set consumed_at = clock_timestamp() + ${shift}::float8 * interval '1 millisecond'
         where ${isAmong(sql`hash`, hashes, 'text')} and consumed_at is null returning hash`,
     );
-    if (marked.length < hashes.length) {
-      for (const { family } of consumed) await deleteFamily(tx, family);
+    if (marked.length < hashes.length && !(await isParallelRefresh(tx, { consumed, saved }))) {
+      for (const { family, kind } of consumed) if (kind !== 'RefreshToken') await deleteFamily(tx, family);
       return 'used';
     }
   }
@@ -188,6 +190,20 @@ export async function storeTokenWork(
     );
   }
   return 'stored';
+}
+
+/** Whether another request has just used the same refresh token, and nobody has used its successor yet. */
+async function isParallelRefresh(
+  tx: Executor,
+  { consumed, saved }: Pick<TokenWork, 'consumed' | 'saved'>,
+): Promise<boolean> {
+  const successor = saved.find(({ kind }) => kind === 'RefreshToken');
+  if (!successor || consumed.some(({ kind }) => kind !== 'RefreshToken')) return false;
+  const unused = await rows(
+    tx,
+    sql`select 1 from ${oauthRecords} where hash = ${successor.hash} and consumed_at is null`,
+  );
+  return unused.length > 0;
 }
 
 /** @returns false if a foreign key refers to something that has ended */
