@@ -81,7 +81,7 @@ async function openEmbedded(
   location: Exclude<DatabaseLocation, { kind: 'postgres' }>,
   hooks: StatementHooks,
 ): Promise<DatabaseConnection> {
-  const unlock = location.kind === 'embedded' ? lockDirectory(location.dataDir) : () => {};
+  const unlock = location.kind === 'embedded' ? await lockDirectory(location.dataDir) : () => {};
   try {
     // Loaded lazily, so that a service on PostgreSQL does not load an engine that it does not use.
     const [{ PGlite }, { drizzle }] = await Promise.all([import('@electric-sql/pglite'), import('drizzle-orm/pglite')]);

@@ -1,5 +1,6 @@
-// Compiles the TypeScript sources to `dist/`: file by file for tests and scripts, and `dist/server.js` as a single file that
-// includes the libraries it needs, because finding and reading more than a thousand files would take most of the start time.
+// Compiles the TypeScript sources to `dist/`: file by file for tests and scripts. For the service, everything that each start needs is
+// also bundled into `dist/server.js`, because finding and reading more than a thousand files would take most of the start time. What only
+// some installations or requests need is in `dist/chunk-*.js`, and is loaded on demand with `import()`.
 // Types are checked by `npm run typecheck`; this script only removes them. It compiles only what has changed since the last build.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -73,13 +74,13 @@ const { outputFiles: serviceFiles } = await build({
   entryPoints: outdated.some(isInService) ? [join(root, 'server.ts')] : [],
   outdir,
   bundle: true,
-  // The first three packages contain files other than code: binaries and WebAssembly. The last one is loaded on first use.
-  external: ['@electric-sql/pglite', '@node-rs/argon2', 'fs-native-extensions', '@simplewebauthn/server'],
+  splitting: true,
+  // Beside the entry point: see `keepPlaces`.
+  chunkNames: 'chunk-[hash]',
+  // These packages contain files other than code: binaries and WebAssembly.
+  external: ['@electric-sql/pglite', '@node-rs/argon2', 'fs-native-extensions'],
   banner: { js: commonJs },
-  plugins: [
-    { name: 'places', setup: keepPlaces },
-    { name: 'later', setup: leaveForLater },
-  ],
+  plugins: [{ name: 'places', setup: keepPlaces }],
   platform: 'node',
   target: 'node20.19',
   format: 'esm',
@@ -137,7 +138,7 @@ function readReferenceScript() {
   return runInNewContext(literal).replace(/\n\/\/# sourceMappingURL=.*$/, '\n');
 }
 
-/** Lets modules find the files next to their source, although they are all bundled into one file. */
+/** Lets modules find the files next to their source, although they are bundled. All bundles are in `dist/`. */
 function keepPlaces({ onLoad }) {
   onLoad({ filter: /\.ts$/ }, ({ path }) => {
     if (path.includes('node_modules')) return;
@@ -145,21 +146,6 @@ function keepPlaces({ onLoad }) {
     const text = readFileSync(path, 'utf8').replaceAll('import.meta.url', `new URL('${place}', import.meta.url).href`);
     return { contents: text, loader: 'ts' };
   });
-}
-
-/** Code that is loaded only on demand stays outside the bundle, where the first build or its package has put it. */
-function leaveForLater({ onLoad, onResolve }) {
-  onResolve({ filter: /^\.\/sdk\.js$/ }, ({ kind, resolveDir }) => {
-    if (kind !== 'dynamic-import') return;
-    return { path: `./${join(relative(root, resolveDir), 'sdk.js').replaceAll('\\', '/')}`, external: true };
-  });
-  // The query builder, which is itself loaded on demand, imports the embedded database. The bundle would load that at every start.
-  onResolve({ filter: /^@electric-sql\/pglite$/ }, ({ kind, path }) =>
-    kind === 'import-statement' ? { path, namespace: 'later' } : undefined,
-  );
-  onLoad({ filter: /./, namespace: 'later' }, ({ path }) => ({
-    contents: `const { PGlite, types } = await import('${path}'); export { PGlite, types };`,
-  }));
 }
 
 /**
@@ -211,10 +197,15 @@ function removeOrphans() {
     if (!existsSync(join(root, 'pages', application))) rmSync(join(outdir, 'pages', application), { recursive: true });
   const made = browserFiles.flatMap(({ path }) => ['', '.br', '.gz'].map((ending) => relative(outdir, path) + ending));
   const kept = new Set(['server.js', ...modules.map(outputOf), ...made]);
+  const bundles = new Set(serviceFiles.map(({ path }) => relative(outdir, path)));
+  const dayAgo = Date.now() - 86_400_000;
+  // A service that is running may still load the chunks of an earlier build.
+  const isInUse = (file, source) =>
+    source.startsWith('chunk-') && (bundles.size === 0 || bundles.has(source) || statSync(file).mtimeMs > dayAgo);
   for (const entry of readdirSync(outdir, { recursive: true, withFileTypes: true })) {
     const file = join(entry.parentPath, entry.name);
     const source = relative(outdir, file).replace(/\.map$/, '');
     const isOutput = source.endsWith('.js') || /^pages\b.*\.(css|br|gz)$/.test(source);
-    if (entry.isFile() && isOutput && !kept.has(source)) rmSync(file);
+    if (entry.isFile() && isOutput && !kept.has(source) && !isInUse(file, source)) rmSync(file);
   }
 }

@@ -1,6 +1,5 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { tryLock } from 'fs-native-extensions';
 
 /** Another process is using the data directory. */
 export class DirectoryInUseError extends Error {
@@ -18,7 +17,8 @@ export class DirectoryInUseError extends Error {
  * @returns a function that releases the lock
  * @throws {DirectoryInUseError}
  */
-export function lockDirectory(directory: string): () => void {
+export async function lockDirectory(directory: string): Promise<() => void> {
+  const { tryLock } = await import('fs-native-extensions');
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const file = openSync(join(directory, 'lock'), 'a+', 0o600);
   if (!tryLock(file)) {

@@ -67,7 +67,9 @@ export const mailPlugin = definePlugin<MailOptions>('mail', async (services, app
   // The tests check the built-in templates.
   if (config.EMAIL_TEMPLATES_PATH !== undefined) await templates.check();
   const { EMAIL_PAUSED: isPaused } = config;
-  const transport = isPaused ? null : (given ?? createMailTransport(config, { db, clock, observe, isProduction }));
+  const transport = isPaused
+    ? null
+    : (given ?? (await createMailTransport(config, { db, clock, observe, isProduction })));
   app.addHook('onReady', async () => {
     if (isPaused) app.log.warn('EMAIL_PAUSED is set: emails wait in the queue');
     else if (!transport)

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { domainToASCII } from 'node:url';
-import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { createTransport, SendMailOptions } from 'nodemailer';
 import type { Executor } from '../../db/client.js';
 import { keepMail } from '../../db/queries/mail/mailbox.js';
 import type { Config } from '../../schemas/config.js';
@@ -43,17 +43,18 @@ const smtpTimeoutMs = { connect: 10_000, greeting: 10_000, silence: 15_000, all:
 const tooLate = () => new Error('The mail server took too long to respond.');
 
 /** Sends emails over SMTP, through `sendmail`, or to the development mailbox. Null: no transport is available, so emails wait. */
-export function createMailTransport(
+export async function createMailTransport(
   config: Config,
   deps: { db: Executor; clock: Clock; observe: Observe; isProduction: boolean },
-): MailTransport | null {
+): Promise<MailTransport | null> {
   const { db, clock, observe, isProduction } = deps;
   const { EMAIL_TRANSPORT: kind, EMAIL_SMTP_HOST: host, EMAIL_SMTP_PORT: port } = config;
   if (kind === 'mailbox') {
     return isProduction ? null : { send: (mail) => keepMail(db, mail, clock()), close: () => {} };
   }
   const refusals = createRefusalRecord();
-  const mailer = kind === 'smtp' ? createSmtp(config, refusals.logger) : createSendmail(config);
+  const { createTransport: create } = await import('nodemailer');
+  const mailer = kind === 'smtp' ? createSmtp(create, config, refusals.logger) : createSendmail(create, config);
   const from = senderOf(config.EMAIL_FROM) ?? config.EMAIL_FROM;
   const handover: TracedOperation =
     kind === 'smtp'
@@ -142,9 +143,11 @@ export function ehloNameOf(
   return candidates.find((name) => fullName.test(name)) ?? 'localhost.localdomain';
 }
 
-function createSmtp(config: Config, logger: ReturnType<typeof createRefusalRecord>['logger']) {
+type Create = typeof createTransport;
+
+function createSmtp(create: Create, config: Config, logger: ReturnType<typeof createRefusalRecord>['logger']) {
   const { EMAIL_SMTP_USER: user, EMAIL_SMTP_PASSWORD: pass } = config;
-  return createTransport({
+  return create({
     host: config.EMAIL_SMTP_HOST,
     port: config.EMAIL_SMTP_PORT,
     name: ehloNameOf(config),
@@ -163,8 +166,8 @@ function createSmtp(config: Config, logger: ReturnType<typeof createRefusalRecor
   });
 }
 
-const createSendmail = (config: Config) =>
-  createTransport({
+const createSendmail = (create: Create, config: Config) =>
+  create({
     sendmail: true,
     path: config.EMAIL_SENDMAIL_PATH,
     newline: 'unix',

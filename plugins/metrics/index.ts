@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countQueuedMails } from '../../db/queries/mail/mails.js';
 import { definePlugin } from '../platform/plugin.js';
-import { createMetrics, type Metrics, type QueuedMails } from './service.js';
+import type { Metrics, QueuedMails } from './service.js';
 
 declare module '../platform/plugin.js' {
   interface Services {
@@ -14,7 +14,7 @@ declare module '../platform/plugin.js' {
 const maxWait = 250;
 
 /** `app.metrics`: metrics for Prometheus. Measures every response. */
-export const metricsPlugin = definePlugin('metrics', (services, app) => {
+export const metricsPlugin = definePlugin('metrics', async (services, app) => {
   const { config, db, clock, passwords, databaseConnection, outages, health, signingKeys } = services;
   const { activity, recordedOutcomes, serviceVersion: version, onRefusedConnection } = services;
   if (config.METRICS_TOKEN === undefined) return { metrics: null };
@@ -39,6 +39,7 @@ export const metricsPlugin = definePlugin('metrics', (services, app) => {
     return Promise.race([counting, sleep(maxWait)]);
   };
 
+  const { createMetrics } = await import('./service.js');
   const metrics = createMetrics({
     version,
     now: clock,

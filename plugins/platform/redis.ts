@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { definePlugin } from './plugin.js';
 
 declare module './plugin.js' {
@@ -22,7 +22,8 @@ const startTimeoutMs = 1_000;
 export const redisPlugin = definePlugin('platform/redis', async ({ config }, app) => {
   const { REDIS_URL } = config;
   if (REDIS_URL === undefined) return { redis: null };
-  const redis = new Redis(REDIS_URL, {
+  const { Redis: Client } = await import('ioredis');
+  const redis = new Client(REDIS_URL, {
     lazyConnect: true,
     // RESP2, which every version of Redis supports, and which is sufficient here.
     protocol: 2,

@@ -1,4 +1,3 @@
-import oauth2 from '@fastify/oauth2';
 import fastify from 'fastify';
 import { isObject } from '../../schemas/common.js';
 import type { ApiError } from '../../schemas/errors.js';
@@ -50,7 +49,7 @@ export function createOAuthClient({ config, callbackUri, timeout, observe }: Dep
    */
   const load = async ({ authorize, token, tokenAuthMethod }: Endpoints): Promise<Library> => {
     const [authorizeUrl, tokenUrl] = [new URL(authorize), new URL(token)];
-    const host = fastify();
+    const [{ default: oauth2 }, host] = [await import('@fastify/oauth2'), fastify()];
     await host.register(oauth2, {
       name: 'provider',
       scope,

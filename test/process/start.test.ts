@@ -2,7 +2,7 @@
 
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { engine } from '../helpers/database/databases.js';
@@ -206,4 +206,32 @@ t.test('ADMIN_EMAIL, ADMIN_PASSWORD, and ADMIN_TOKEN apply only at the first sta
 
 t.test('the code loaded at startup is plain ASCII, because otherwise it would need twice the memory', async (t) => {
   t.notMatch(readFileSync(serverFile, 'utf8'), /[^\0-\x7f]/);
+});
+
+t.test('a start does not load libraries that only some installations or requests need', async (t) => {
+  const folder = dirname(serverFile);
+  const bundles = readdirSync(folder).filter((name) => name === 'server.js' || /^chunk-.*\.js$/.test(name));
+  const textOf = (name: string) => readFileSync(join(folder, name), 'utf8');
+  const loaded = new Set(['server.js']);
+  for (const name of loaded) {
+    for (const [, found = ''] of textOf(name).matchAll(/(?:from|import)"\.\/(chunk-\w+\.js)"/g)) loaded.add(found);
+  }
+  const libraries = [
+    'BatchSpanProcessor',
+    'nodemailer',
+    'ioredis',
+    'oidc-provider',
+    'prom-client',
+    'simple-oauth2',
+    'SettingsService',
+  ];
+  for (const library of libraries) {
+    const containing = bundles.filter((name) => textOf(name).includes(library));
+    t.not(containing.length, 0, `${library} is bundled`);
+    t.same(
+      containing.filter((name) => loaded.has(name)),
+      [],
+      `${library} is loaded when it is needed`,
+    );
+  }
 });

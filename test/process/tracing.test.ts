@@ -1,12 +1,11 @@
 // @suite embedded-only: hardly depends on the engine
 // @suite not-everyday: starts many processes
 
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { slowness } from '../helpers/measurements/slowness.js';
 import { startCollector } from '../helpers/servers/collector.js';
-import { createHome, logLines, serverFile, startService } from '../helpers/service/service.js';
+import { createHome, logLines, startService } from '../helpers/service/service.js';
 
 /** The service as started in production, with a collector that is available, unavailable, or malfunctioning. */
 
@@ -140,10 +139,4 @@ t.test('invalid tracing variables do not prevent a start', async (t) => {
     await service.stop();
     t.match(warnings(service.stdout)[0], warning);
   }
-});
-
-t.test('the tracing SDK is not part of the bundle', async (t) => {
-  const bundle = readFileSync(serverFile, 'utf8');
-  t.match(bundle, 'tracing/sdk.js', 'the SDK is loaded when needed');
-  t.notMatch(bundle, /BatchSpanProcessor|OTLPTraceExporter|W3CTraceContextPropagator/);
 });
