@@ -77,8 +77,9 @@ const { outputFiles: serviceFiles } = await build({
   splitting: true,
   // Beside the entry point: see `keepPlaces`.
   chunkNames: 'chunk-[hash]',
-  // These packages contain files other than code: binaries and WebAssembly.
-  external: ['@electric-sql/pglite', '@node-rs/argon2', 'fs-native-extensions'],
+  // The first three packages contain files other than code: binaries and WebAssembly. The last one stores the names of its classes, which
+  // the bundler would change.
+  external: ['@electric-sql/pglite', '@node-rs/argon2', 'fs-native-extensions', 'oidc-provider'],
   banner: { js: commonJs },
   plugins: [{ name: 'places', setup: keepPlaces }],
   platform: 'node',
