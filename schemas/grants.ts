@@ -18,6 +18,7 @@ export const Grant = named(
       resources: Type.Array(
         Closed({
           identifier: Type.String({ description: 'The identifier of the API.' }),
+          name: Type.String({ description: 'The name of the API.' }),
           scopes: Type.Array(Type.String(), { description: 'What the application can do there.' }),
         }),
         { description: 'The APIs that the application can call on behalf of the user.' },
@@ -40,7 +41,7 @@ export const GrantsResponse = named(
       id: '6a1c5f0e-93b4-4a0b-8c2e-0f7f7d1a2b3c',
       client: { id: 'c0a80101-7f3e-4a51-9a6e-2b8f5d4c3e21', name: 'Notes', logo_uri: null },
       scopes: ['openid', 'email'],
-      resources: [{ identifier: 'https://api.example.com/notes', scopes: ['notes:read'] }],
+      resources: [{ identifier: 'https://api.example.com/notes', name: 'Notes API', scopes: ['notes:read'] }],
       created_at: '2026-11-20T09:00:00.000Z',
       last_used_at: '2026-11-21T16:42:00.000Z',
     },

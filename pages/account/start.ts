@@ -9,6 +9,7 @@ import { enablePasswordToggles } from '../kit/password-toggle.js';
 import { forgetAttempt, restoreQuery, returnedForProof } from '../kit/provider-attempt.js';
 import { failureText, text } from '../kit/texts.js';
 import { pageAlert, toast } from '../kit/toast.js';
+import { startApplications } from './applications.js';
 import { showLinkOutcome, startConnections } from './connections.js';
 import { startEmail } from './email.js';
 import { drawOverview } from './overview.js';
@@ -46,7 +47,7 @@ async function start(): Promise<void> {
 /** Users who must set up two-factor authentication first can do nothing else. */
 async function availableViews(account: OwnAccount): Promise<readonly string[]> {
   if (account.mustSetUpTfa) return ['security'];
-  const [hasConnections] = await Promise.all([startConnections(account), startSessions()]);
+  const [hasConnections] = await Promise.all([startConnections(account), startSessions(), startApplications()]);
   return page.views.filter((view) => view !== 'connections' || hasConnections);
 }
 

@@ -1,3 +1,4 @@
+import { accessItems } from '../kit/access.js';
 import { callWithCookie, endSessions } from '../kit/api.js';
 import { onPress } from '../kit/busy.js';
 import { find, leaveTo } from '../kit/dom.js';
@@ -7,6 +8,7 @@ import { page } from './page-data.js';
 
 /** Asks the user whether an application may have access, and returns them to it. */
 export function startConsent(): void {
+  if (page.access) find('[data-access]').replaceChildren(...accessItems(page.access));
   const decide = async (allow: boolean) => {
     const path = `/account/authorize/${page.request}`;
     const { data } = await callWithCookie<{ data: { redirect: string } }>('POST', path, { allow });

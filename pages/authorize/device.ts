@@ -1,3 +1,4 @@
+import { type Access, accessItems } from '../kit/access.js';
 import { callWithCookie } from '../kit/api.js';
 import { onPress } from '../kit/busy.js';
 import { find } from '../kit/dom.js';
@@ -5,11 +6,11 @@ import { handleForm } from '../kit/form.js';
 import { failureText, text } from '../kit/texts.js';
 import { page } from './page-data.js';
 
-/** What a device asks for, in the words of the page. */
+/** What a device asks for. */
 interface Request {
   client: string;
   host: string | null;
-  access: string[];
+  access: Access;
 }
 
 const show = (name: 'code' | 'decision' | 'done' | 'declined') => {
@@ -32,13 +33,7 @@ export function startDevice(): void {
     host.hidden = data.host === null;
     host.textContent = data.host ?? '';
     find('[data-shown-code]').textContent = code;
-    find('[data-access]').replaceChildren(
-      ...data.access.map((each) => {
-        const item = document.createElement('li');
-        item.textContent = each;
-        return item;
-      }),
-    );
+    find('[data-access]').replaceChildren(...accessItems(data.access));
     show('decision');
   });
   const decide = (allow: boolean) => async () => {

@@ -65,7 +65,8 @@ export function ask({ title, text, action, scope, act }: Question): void {
         return;
       }
       dialog.close();
-      // The button that opened the dialog may no longer exist.
-      if (document.activeElement === document.body) focusHeading();
+      // The button that opened the dialog may no longer exist. The focus then stays in the dialog until the browser draws the page.
+      const { activeElement } = document;
+      if (activeElement === document.body || dialog.contains(activeElement)) focusHeading();
     });
 }

@@ -5,6 +5,7 @@ import { ApiError } from '../../schemas/errors.js';
 import type { Grant } from '../../schemas/grants.js';
 import type { Principal } from '../http/caller.js';
 import type { Services } from '../platform/plugin.js';
+import { impliedScope } from './provider/scopes.js';
 
 /** Lists and withdraws the access that users have given to applications. */
 export interface Grants {
@@ -45,8 +46,19 @@ export function createGrants({ db, activity }: Services): Grants {
   };
 }
 
-const toGrant = ({ client, client_name: name, logo_uri, resources, ...grant }: ListedGrant): Grant => ({
+const toGrant = ({
+  client,
+  client_name: name,
+  logo_uri,
+  resources,
+  resource_names: names,
+  ...grant
+}: ListedGrant): Grant => ({
   ...grant,
   client: { id: client, name, logo_uri },
-  resources: Object.entries(resources).map(([identifier, scopes]) => ({ identifier, scopes })),
+  resources: Object.entries(resources).map(([identifier, scopes]) => ({
+    identifier,
+    name: names[identifier] ?? identifier,
+    scopes: scopes.filter((scope) => scope !== impliedScope),
+  })),
 });

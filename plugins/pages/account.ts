@@ -4,7 +4,7 @@ import type { Page } from './service.js';
  * The sections of the account page, in the order of the navigation. Each has a template, and an icon (`icon-<name>`) and a title
  * (`<name>_title`) of its name.
  */
-export const accountViews = ['profile', 'security', 'sessions', 'connections'] as const;
+export const accountViews = ['profile', 'security', 'sessions', 'connections', 'applications'] as const;
 type AccountView = (typeof accountViews)[number];
 
 /** The account page. @param view the section to show. Without it, the page shows the list of sections on phones. */
@@ -12,6 +12,7 @@ export const accountPage = (view?: AccountView): Page => ({
   application: 'account',
   name: 'account',
   returnTo: view === undefined ? '' : `/${view}`,
+  showsLogos: true,
   add: (shared) => {
     const offers = {
       ...shared.offers,

@@ -1,4 +1,4 @@
-import type { Page, SharedByPages } from './service.js';
+import type { Page } from './service.js';
 
 /** Characters. Longer than any code that a device shows, with its separators. */
 const maxUserCodeLength = 20;
@@ -28,14 +28,13 @@ export const authorizePages = {
     application: 'authorize',
     name: 'consent',
     locales: request.locales,
-    add: (shared) => ({
+    add: () => ({
       view: {
         client: request.client,
-        access: accessLines(request.access, shared),
         user: request.user,
         redirect_host: request.redirectHost,
       },
-      data: { request: request.id },
+      data: { request: request.id, access: request.access },
     }),
   }),
 
@@ -55,23 +54,3 @@ export const authorizePages = {
     add: () => ({ view: { client }, data: to === null ? {} : { afterSignOut: to } }),
   }),
 };
-
-/** What each scope means to the user, in their language. */
-export function accessLines({ scopes, resources }: Access, { t }: Pick<SharedByPages, 't'>): string[] {
-  const known: Readonly<Record<string, string | undefined>> = {
-    openid: t.access_openid,
-    profile: t.access_profile,
-    email: t.access_email,
-    roles: t.access_roles,
-    groups: t.access_roles,
-    offline_access: t.access_offline_access,
-  };
-  const fill = (text: string | undefined, values: Record<string, string>) =>
-    (text ?? '').replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => values[name] ?? placeholder);
-  const lineOf = (scope: string) => known[scope] ?? fill(t.access_scope, { scope });
-  const resourceLine = ({ name: resource, scopes: list }: Access['resources'][number]) =>
-    list.length === 0
-      ? fill(t.access_resource, { resource })
-      : fill(t.access_resource_scopes, { resource, scopes: list.join(', ') });
-  return [...new Set(scopes.map(lineOf)), ...resources.map(resourceLine)];
-}

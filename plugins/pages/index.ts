@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { readSettings } from '../../db/queries/settings/settings.js';
-import { definePlugin, type Services } from '../platform/plugin.js';
+import { definePlugin } from '../platform/plugin.js';
 import { accountPage, accountViews } from './account.js';
 import { type Assets, loadAssets } from './assets.js';
-import { accessLines, authorizePages } from './authorize.js';
+import { authorizePages } from './authorize.js';
 import { createProjectReader } from './project.js';
 import { appearanceOf } from './providers.js';
 import { createPageRenderer, type Page } from './service.js';
@@ -20,8 +20,6 @@ declare module '../platform/plugin.js' {
       account: typeof accountPage;
       accountViews: typeof accountViews;
       authorize: typeof authorizePages;
-      /** What an application asks for, in the language of the visitor. */
-      accessIn(request: FastifyRequest, access: Parameters<typeof accessLines>[0]): string[];
       asset: Assets;
     };
   }
@@ -46,7 +44,7 @@ export const pagesPlugin = definePlugin('pages', (services, app) => {
   );
   const assets = loadAssets();
   const textsOf = loadTexts(locales.all.map(({ tag }) => tag));
-  const { render, loginUrl, localeFor } = createPageRenderer({
+  const { render, loginUrl } = createPageRenderer({
     locales,
     textsOf,
     assets,
@@ -95,13 +93,8 @@ export const pagesPlugin = definePlugin('pages', (services, app) => {
   app.decorateReply('sendPage', function (page) {
     return send(this.request, this, page);
   });
-  const accessIn: Services['pages']['accessIn'] = (request, access) => {
-    const { tag } = localeFor(visitOf(request));
-    return accessLines(access, { t: textsOf('authorize', tag).all });
-  };
   return {
     pages: {
-      accessIn,
       signIn: signInPage,
       error: errorPage,
       account: accountPage,

@@ -17,6 +17,8 @@ export interface Page {
   returnTo?: string;
   /** The languages that an application has requested. A language that the user has chosen takes precedence. */
   locales?: readonly string[];
+  /** Whether the page can show images of other hosts: the logos of applications. */
+  showsLogos?: boolean;
   /** What the application adds to what all pages share. */
   add?(shared: SharedByPages): Addition;
 }
@@ -66,8 +68,6 @@ export interface RenderedPage {
 
 export interface PageRenderer {
   render(page: Page, visit: Visit): Promise<RenderedPage>;
-  /** The language of a visitor, for responses that are not pages. */
-  localeFor(visit: Visit): Locale;
   /** The URL to which visitors who are not signed in are redirected. @param returnTo the page to return to, as in `Page` */
   loginUrl(query: Visit['query'], returnTo: string): string;
 }
@@ -102,7 +102,7 @@ export function createPageRenderer(deps: Dependencies): PageRenderer {
   const assetUrl = (name: string) => `${base}/account/assets/${name}?v=${assets(name)?.version}`;
 
   const render = async (
-    { application, name, locales: preferred = [], add }: Page,
+    { application, name, locales: preferred = [], showsLogos = false, add }: Page,
     visit: Visit,
   ): Promise<RenderedPage> => {
     const { query, acceptLanguage, sessionModes, language } = visit;
@@ -161,13 +161,11 @@ export function createPageRenderer(deps: Dependencies): PageRenderer {
       ...view,
     });
     const chosen = lang !== undefined && locale.tag.startsWith(lang.slice(0, 2).toLowerCase()) ? locale.tag : undefined;
-    return { html, chosen, headers: headersOf(locale, project) };
+    return { html, chosen, headers: headersOf(locale, project, showsLogos) };
   };
 
   return {
     render,
-    localeFor: ({ query, language, acceptLanguage }) =>
-      locales.pick(asText(query.lang), language, ...acceptedLanguages(acceptLanguage)),
     loginUrl: (query, returnTo) => {
       const lang = asText(query.lang);
       const code = asText(query.user_code);
@@ -195,10 +193,10 @@ function languagesOf(locales: Locales, current: Locale, kept: Record<string, str
   });
 }
 
-const headersOf = (locale: Locale, { project_logo: logo }: Project) => ({
+const headersOf = (locale: Locale, { project_logo: logo }: Project, showsLogos: boolean) => ({
   'content-type': 'text/html; charset=utf-8',
   'content-language': locale.tag,
-  'content-security-policy': contentSecurityPolicy(logo),
+  'content-security-policy': contentSecurityPolicy(logo, showsLogos),
   'cache-control': 'no-store',
 });
 
@@ -222,14 +220,18 @@ function acceptedLanguages(header: string | undefined): string[] {
     .map(({ tag }) => tag);
 }
 
-/** Pages can use only the scripts, styles and API of this service, and the project's logo. */
-function contentSecurityPolicy(logo: string | null): string {
+/**
+ * Pages can use only the scripts, styles and API of this service, and the project's logo.
+ * @param showsLogos whether images can come from any https host: the policy is sent before the page knows the applications of its user
+ */
+function contentSecurityPolicy(logo: string | null, showsLogos: boolean): string {
   const logoOrigin = logo === null ? undefined : originOf(logo);
+  const others = [...(logoOrigin === undefined ? [] : [logoOrigin]), ...(showsLogos ? ['https:'] : [])];
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    `img-src 'self' data:${logoOrigin === undefined ? '' : ` ${logoOrigin}`}`,
+    ['img-src', "'self'", 'data:', ...others].join(' '),
     "connect-src 'self'",
     "form-action 'self'",
     "base-uri 'none'",

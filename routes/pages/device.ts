@@ -23,6 +23,6 @@ export function device(app: App): void {
       return reply.code(204).send();
     }
     const { client, access } = await devices.find(code, session, request.client);
-    return { data: { client: client.name, host: client.host, access: app.pages.accessIn(request, access) } };
+    return { data: { client: client.name, host: client.host, access } };
   });
 }

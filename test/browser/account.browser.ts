@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import {
+  accessibilityViolations,
   changeFirstName,
   cookiesOf,
   focused,
@@ -10,15 +11,25 @@ import {
   openSection,
   ownEmail,
   type Person,
+  saveScreenshot,
   signIn,
   startBrowser,
   waitForOwnAccount,
 } from '../helpers/browser/browser.js';
+import { freePort } from '../helpers/servers/ports.js';
 import { createHome, startService } from '../helpers/service/service.js';
 import { administrator } from '../helpers/users/credentials.js';
 import { asAdministrator, createUserOverHttp, type User, variables } from '../helpers/users/over-http.js';
 
-const service = await startService(await createHome(t, { prepared: true }), variables);
+const port = await freePort();
+const service = await startService(await createHome(t, { prepared: true }), {
+  ...variables,
+  // Applications sign users in at this URL.
+  PUBLIC_URL: `http://127.0.0.1:${port}`,
+  PORT: String(port),
+  // An IP address cannot have passkeys.
+  AUTH_PASSKEYS: 'false',
+});
 const browser = await startBrowser(t);
 
 const everything = ['first_name', 'last_name', 'language', 'password'];
@@ -163,6 +174,102 @@ t.test('members without permissions can view and manage their own account', asyn
   await openSection(member, 'sessions');
   t.equal(await page.locator('[data-sessions] > li').count(), 1);
   t.strictSame(member.complaints(), []);
+});
+
+/** Creates an application, and lets a user allow its access. @returns what the page that asks for consent says */
+async function allowAccess(
+  { page }: Person,
+  values: { name: string; resources?: string[] } & Record<string, unknown>,
+  scope: string,
+): Promise<string[]> {
+  // It only has to respond.
+  const redirectUri = `${service.url}/server/ping`;
+  const call = await asAdministrator(service);
+  const client = await call('POST', '/clients', { type: 'public', redirect_uris: [redirectUri], ...values });
+  const query = new URLSearchParams({
+    ...{ client_id: String(client.id), redirect_uri: redirectUri, response_type: 'code', scope },
+    ...{ code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' },
+  });
+  for (const resource of values.resources ?? []) query.append('resource', resource);
+  await page.goto(`/oauth/authorize?${query}`);
+  const access = page.locator('[data-access] > li');
+  await access.first().waitFor();
+  const lines = await access.allTextContents();
+  await page.getByRole('button', { name: 'Allow' }).click();
+  await page.waitForURL(/\/server\/ping\?code=/);
+  return lines;
+}
+
+t.test('users see which applications have access and what they may do, and can withdraw it', async (t) => {
+  const person = await signedIn(await createUserOverHttp(service));
+  const { page } = person;
+  const section = page.locator('[data-panel=applications]');
+  await openSection(person, 'applications');
+  await section.getByRole('heading', { name: 'No application has access' }).waitFor();
+  t.equal(await section.getByRole('button').count(), 0);
+
+  const call = await asAdministrator(service);
+  for (const [name, scopes] of Object.entries({ Calendar: ['calendar:read'], Search: [] }))
+    await call('POST', '/resources', { identifier: `https://${name}.example.com`, name, scopes });
+  const logo = 'https://cdn.example.com/notes.svg';
+  const image = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><rect width="20" height="20"/></svg>';
+  await page.route(logo, (route) => route.fulfill({ contentType: 'image/svg+xml', body: image }));
+  await allowAccess(person, { name: '<b>Photos</b>' }, 'openid');
+  const resources = ['https://Calendar.example.com', 'https://Search.example.com'];
+  const scope = 'openid profile email roles groups offline_access calendar:read';
+  const asked = await allowAccess(person, { name: 'Notes', logo_uri: logo, resources }, scope);
+  person.complaints();
+
+  await person.open('/account/applications');
+  await waitForOwnAccount(person);
+  const items = section.locator('[data-applications] > li');
+  t.strictSame(await items.getByRole('heading').allTextContents(), ['Notes', '<b>Photos</b>']);
+  t.strictSame(await items.first().locator('[data-access] > li').allTextContents(), asked, 'as when they allowed it');
+  t.match(await items.first().innerText(), /Allowed .+ · not used yet/);
+  await page.waitForFunction(`document.querySelector('[data-logo] img')?.naturalWidth > 0`);
+  t.equal(await items.last().locator('[data-logo]').textContent(), '<', 'the first letter instead of a logo');
+  t.strictSame(person.complaints(), ['a request to https://cdn.example.com']);
+
+  await items.first().getByRole('button', { name: 'Remove access Notes' }).click();
+  const question = page.getByRole('alertdialog', { name: 'Remove the access of Notes?' });
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  t.equal(await items.count(), 2);
+  await items.first().getByRole('button').click();
+  await question.getByRole('button', { name: 'Remove access' }).click();
+  t.equal(await person.said('status'), 'Notes no longer has access to your account.');
+  await page.locator('#applications-title:focus').waitFor();
+  t.strictSame(await items.getByRole('heading').allTextContents(), ['<b>Photos</b>']);
+
+  const elsewhere = await person.context.newPage();
+  await elsewhere.goto('/account/applications');
+  await items.getByRole('button').click();
+  await elsewhere.locator('[data-withdraw]').click();
+  await elsewhere.locator('[data-yes]').click();
+  await elsewhere.locator('[data-no-applications]').waitFor();
+  await page.locator('[data-yes]').click();
+  t.equal(await person.said('alert'), 'That application no longer had access.');
+  t.equal(await items.count(), 0);
+});
+
+t.test('the list of applications is accessible and fits a phone in every language, light and dark', async (t) => {
+  const user = await createUserOverHttp(service);
+  await allowAccess(await signedIn(user), { name: 'W'.repeat(60) }, 'openid email offline_access');
+  await allowAccess(await signedIn(user), { name: 'Notes' }, 'openid profile email roles');
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const person = await newPerson(browser, service, {
+      ...{ colorScheme, bypassCSP: true, viewport: { width: 320, height: 600 } },
+    });
+    await signIn(person, user.email, user.password);
+    await waitForOwnAccount(person);
+    for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
+      await person.open(`/account/applications?lang=${lang}`);
+      await waitForOwnAccount(person);
+      await saveScreenshot(person, `applications-${lang}-${colorScheme}`);
+      t.strictSame(await accessibilityViolations(person), [], `${lang} ${colorScheme}`);
+      t.equal(await person.page.evaluate('document.documentElement.scrollWidth > 320'), false, lang);
+      t.equal(await person.page.locator('[data-panel] :visible', { hasText: /\{|undefined/ }).count(), 0, lang);
+    }
+  }
 });
 
 t.test('users can download their stored data', async (t) => {

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
-import { clients, oauthGrants } from '../../schema.js';
+import { resources as apis, clients, oauthGrants } from '../../schema.js';
 import { rows } from '../../statements.js';
 
 // The access that users have given to applications.
@@ -76,6 +76,8 @@ export interface ListedGrant {
   logo_uri: string | null;
   scopes: string[];
   resources: Record<string, string[]>;
+  /** The names of these resources, by identifier. A resource that was deleted has none. */
+  resource_names: Record<string, string>;
   created_at: Date;
   last_used_at: Date | null;
 }
@@ -91,6 +93,10 @@ export async function listGrants(executor: Executor, user: string, limit: number
       logo_uri: clients.logoUri,
       scopes,
       resources,
+      resource_names: sql<
+        Record<string, string>
+      >`(select coalesce(json_object_agg(r.identifier, r.name), '{}') from ${apis} r
+        where r.identifier in (select jsonb_object_keys(${resources})))`,
       created_at: createdAt,
       last_used_at: lastUsedAt,
     })

@@ -151,7 +151,7 @@ export async function signIn({ page, open }: Person, email: string, password: st
 
 /** Waits for the account page of the signed-in user. */
 export async function waitForOwnAccount({ page }: Person): Promise<void> {
-  await page.waitForURL(/\/account(\/(profile|security|sessions|connections))?(\?|$)/);
+  await page.waitForURL(/\/account(\/(profile|security|sessions|connections|applications))?(\?|$)/);
   await page.locator('[data-content]:not([aria-busy])').waitFor();
 }
 
@@ -160,7 +160,7 @@ export const ownEmail = async ({ page }: Person): Promise<string> =>
   (await page.locator('[data-email-value]').textContent()) ?? '';
 
 /** The sections of the account page. */
-export const sections = ['profile', 'security', 'sessions', 'connections'] as const;
+export const sections = ['profile', 'security', 'sessions', 'connections', 'applications'] as const;
 export type Section = (typeof sections)[number];
 
 /** Opens a section of the account page. On phones, the list of sections is a screen of its own. */
