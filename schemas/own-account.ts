@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Closed, Data, Email, Nullable, named, Timestamp, Uuid } from './common.js';
+import { Grant } from './grants.js';
 import { exampleLinkToken, LinkToken } from './link-tokens.js';
 import { passkeyProperties } from './passkeys.js';
 import { AuthenticationMethod } from './sessions.js';
@@ -165,6 +166,10 @@ export const AccountExport = named(
         { description: 'The linked provider accounts.' },
       ),
       passkeys: Type.Array(Closed(passkeyProperties), { description: 'The passkeys, without their public keys.' }),
+      grants: Type.Array(Grant, {
+        description:
+          'The applications that have access to the account, including those of the project itself (`first_party`). At most 1000.',
+      }),
       sessions: Type.Array(
         Closed({
           id: Uuid('The ID of the session.'),
@@ -254,6 +259,7 @@ const example = {
   pending_email_change: null,
   identities: [],
   passkeys: [],
+  grants: [],
   sessions: [],
   known_networks: [{ network: '192.0.2.7', last_login_at: '2026-01-31T09:26:53.000Z' }],
   known_devices: ['Firefox, Linux'],

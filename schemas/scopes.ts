@@ -16,3 +16,9 @@ const ownScope =
 /** Whether a scope has a meaning in the service itself, so that no other API can define it. */
 export const isReservedScope = (scope: string): boolean =>
   openIdScopes.some((name) => name === scope) || ownScope.test(scope);
+
+/**
+ * The scope of a resource that declares none. The library issues no token without a scope, so it is added to requests, and removed again
+ * from tokens and responses.
+ */
+export const impliedScope = 'urn:gatehouse:any';

@@ -4,6 +4,7 @@ import { type StoredRecord, updatePayload } from '../../db/queries/applications/
 import { findSignIn } from '../../db/queries/applications/sign-ins.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
+import { impliedScope } from '../../schemas/scopes.js';
 import type { Client } from '../http/caller.js';
 import type { Services } from '../platform/plugin.js';
 import { webUrl } from '../platform/urls.js';
@@ -11,7 +12,7 @@ import { isMetadataUrl, settingsOf } from './provider/clients.js';
 import type { BrowserSession } from './provider/exchange.js';
 import { consentTo } from './provider/grants.js';
 import type { RunningProvider } from './provider/index.js';
-import { impliedScope, secondFactorAcr } from './provider/scopes.js';
+import { secondFactorAcr } from './provider/scopes.js';
 
 /** A client, as the user sees it. */
 export interface DisplayedClient {

@@ -4,6 +4,7 @@ import { findSignIn } from '../../db/queries/applications/sign-ins.js';
 import { readAttemptState, reserveAttempts } from '../../db/queries/passwords/login-attempts.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
+import { impliedScope } from '../../schemas/scopes.js';
 import type { Client } from '../http/caller.js';
 import { clockOffset } from '../platform/clock.js';
 import type { Services } from '../platform/plugin.js';
@@ -14,7 +15,7 @@ import { grantableScopes, ownScopesOf, settingsOf } from './provider/clients.js'
 import type { BrowserSession } from './provider/exchange.js';
 import { consentTo } from './provider/grants.js';
 import type { RunningProvider } from './provider/index.js';
-import { impliedScope, secondFactorAcr } from './provider/scopes.js';
+import { secondFactorAcr } from './provider/scopes.js';
 
 /** Devices without a browser or a keyboard, on which a user signs in with a code (RFC 8628). */
 export interface Devices {

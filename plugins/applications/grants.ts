@@ -1,11 +1,10 @@
-import { deleteGrant, type ListedGrant, listGrants } from '../../db/queries/applications/grants.js';
+import { deleteGrant, listGrants } from '../../db/queries/applications/grants.js';
 import { userExists } from '../../db/queries/users/users.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Grant } from '../../schemas/grants.js';
 import type { Principal } from '../http/caller.js';
 import type { Services } from '../platform/plugin.js';
-import { impliedScope } from './provider/scopes.js';
 
 /** Lists and withdraws the access that users have given to applications. */
 export interface Grants {
@@ -25,7 +24,7 @@ export interface Grants {
 const maxListed = 1_000;
 
 export function createGrants({ db, activity }: Services): Grants {
-  const list = async (user: string) => (await listGrants(db, user, maxListed)).map(toGrant);
+  const list = (user: string) => listGrants(db, user, maxListed);
 
   const withdraw = async (caller: Principal, user: string, id: string): Promise<void> => {
     await transact(db, async (tx) => {
@@ -45,20 +44,3 @@ export function createGrants({ db, activity }: Services): Grants {
     withdrawOf: withdraw,
   };
 }
-
-const toGrant = ({
-  client,
-  client_name: name,
-  logo_uri,
-  resources,
-  resource_names: names,
-  ...grant
-}: ListedGrant): Grant => ({
-  ...grant,
-  client: { id: client, name, logo_uri },
-  resources: Object.entries(resources).map(([identifier, scopes]) => ({
-    identifier,
-    name: names[identifier] ?? identifier,
-    scopes: scopes.filter((scope) => scope !== impliedScope),
-  })),
-});

@@ -72,6 +72,42 @@ t.test('what ends the tokens of an application', async (t) => {
     t.ok(await oidc.fetchUserInfo(trusted, elsewhere.access_token, user.id));
   });
 
+  t.test('users see the access that they have given, in the list and in the export of their data', async (t) => {
+    const [notes, search] = ['https://notes.example.com', 'https://search.example.com'];
+    await provider.addResource({ identifier: notes, name: 'Notes', scopes: ['notes:read', 'notes:write'] });
+    await provider.addResource({ identifier: search, name: 'Search', scopes: [] });
+    const logo_uri = 'https://app.example.com/logo.png';
+    const client = await provider.addClient({ first_party: false, resources: [notes, search], logo_uri });
+    const { id: _id, ...credentials } = await createUser();
+    const browser = await provider.browser(credentials);
+    await browser.signIn(await provider.discover(client), { scope: 'openid email' });
+    await browser.signIn(await provider.discover(client), { scope: 'notes:read', resource: notes });
+    await browser.signIn(await provider.discover(client), { scope: '', resource: search });
+    await browser.signIn(trusted, { scope: 'openid' });
+    const read = async (path: string) => {
+      const response = await browser.fetch(`${provider.url}/users/me/${path}`);
+      // biome-ignore lint/suspicious/noExplicitAny: the assertions describe what it contains.
+      return ((await response.json()) as { data: any }).data;
+    };
+    const [grant, ...others] = await read('grants');
+    t.strictSame(others, [], 'first-party clients are not listed');
+    t.match(grant, { client: { id: client.id, name: 'An app', logo_uri }, scopes: ['email', 'openid'] });
+    t.match(grant.last_used_at, /^20\d\d-/);
+    t.strictSame(
+      grant.resources.toSorted((a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name)),
+      [
+        { identifier: notes, name: 'Notes', scopes: ['notes:read'] },
+        { identifier: search, name: 'Search', scopes: [] },
+      ],
+    );
+    const exported = (await read('export')).grants as (typeof grant)[];
+    t.strictSame(
+      exported.filter(({ id }) => id === grant.id),
+      [grant],
+    );
+    t.equal(exported.length, 2, 'the export contains all that is stored');
+  });
+
   t.test('a session that merely expires ends only what was not issued for offline_access', async (t) => {
     const online = await begin(trusted, 'openid');
     const offline = await begin();

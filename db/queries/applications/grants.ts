@@ -1,4 +1,6 @@
 import { sql } from 'drizzle-orm';
+import type { Grant } from '../../../schemas/grants.js';
+import { impliedScope } from '../../../schemas/scopes.js';
 import type { Executor } from '../../client.js';
 import { resources as apis, clients, oauthGrants } from '../../schema.js';
 import { rows } from '../../statements.js';
@@ -68,43 +70,46 @@ export async function saveGrant(tx: Executor, consent: Consent, now: Date): Prom
   return saved as GrantRecord;
 }
 
-/** A grant as its user sees it. */
-export interface ListedGrant {
-  id: string;
-  client: string;
-  client_name: string;
-  logo_uri: string | null;
-  scopes: string[];
-  resources: Record<string, string[]>;
-  /** The names of these resources, by identifier. A resource that was deleted has none. */
-  resource_names: Record<string, string>;
-  created_at: Date;
-  last_used_at: Date | null;
-}
-
-/** The most recently used grants of a user, except those of first-party clients. */
-export async function listGrants(executor: Executor, user: string, limit: number): Promise<ListedGrant[]> {
+/**
+ * The grants of a user, most recently used first.
+ * @param firstParty whether to include those of first-party clients, to which the service has given the access, and not the user
+ */
+export async function listGrants(
+  executor: Executor,
+  user: string,
+  limit: number,
+  { firstParty = false }: { firstParty?: boolean } = {},
+): Promise<Grant[]> {
   const { id, client, scopes, resources, createdAt, lastUsedAt, clientName, registeredClient } = oauthGrants;
-  return executor
+  const found = await executor
     .select({
       id,
-      client,
-      client_name: sql<string>`coalesce(${clients.name}, ${clientName}, ${client})`,
-      logo_uri: clients.logoUri,
+      client: {
+        id: client,
+        name: sql<string>`coalesce(${clients.name}, ${clientName}, ${client})`,
+        logo_uri: clients.logoUri,
+      },
       scopes,
       resources,
-      resource_names: sql<
-        Record<string, string>
-      >`(select coalesce(json_object_agg(r.identifier, r.name), '{}') from ${apis} r
+      // A resource that was deleted has no name.
+      names: sql<Record<string, string>>`(select coalesce(json_object_agg(r.identifier, r.name), '{}') from ${apis} r
         where r.identifier in (select jsonb_object_keys(${resources})))`,
       created_at: createdAt,
       last_used_at: lastUsedAt,
     })
     .from(oauthGrants)
     .leftJoin(clients, sql`${clients.id} = ${registeredClient}`)
-    .where(sql`${oauthGrants.user} = ${user}::uuid and ${clients.firstParty} is not true`)
+    .where(sql`${oauthGrants.user} = ${user}::uuid and (${firstParty} or ${clients.firstParty} is not true)`)
     .orderBy(sql`coalesce(${lastUsedAt}, ${createdAt}) desc, ${id}`)
     .limit(limit);
+  return found.map(({ names, resources, ...grant }) => ({
+    ...grant,
+    resources: Object.entries(resources).map(([identifier, list]) => ({
+      identifier,
+      name: names[identifier] ?? identifier,
+      scopes: list.filter((scope) => scope !== impliedScope),
+    })),
+  }));
 }
 
 /** Withdraws a grant, and everything that was issued for it. @returns the client; undefined if the user has no such grant */

@@ -14,6 +14,7 @@ import {
   users,
   userUses,
 } from '../../schema.js';
+import { listGrants } from '../applications/grants.js';
 import { listIdentities } from '../providers/identities.js';
 import { countPasskeys, listPasskeys } from '../webauthn/passkeys.js';
 
@@ -137,6 +138,7 @@ export async function readExport(executor: Executor, id: string, now: Date): Pro
     pending_email_change: pending ?? null,
     identities: await listIdentities(executor, id),
     passkeys: await listPasskeys(executor, id),
+    grants: await listGrants(executor, id, maxExported, { firstParty: true }),
     sessions: await executor
       .select({
         id: sessions.id,

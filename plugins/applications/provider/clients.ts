@@ -10,12 +10,12 @@ import {
 } from '../../../db/queries/applications/provider-clients.js';
 import { clearAttempts, reserveAttempts } from '../../../db/queries/passwords/login-attempts.js';
 import { uuidPattern } from '../../../schemas/common.js';
-import { openIdScopes } from '../../../schemas/scopes.js';
+import { impliedScope, openIdScopes } from '../../../schemas/scopes.js';
 import type { Client } from '../../http/caller.js';
 import { lockedError, lockRules } from '../../rate-limits/lockout.js';
 import { hashToken } from '../../tokens/refresh-tokens.js';
 import { currentContext, type Exchange, exchangeOf, type Library, type ProviderServices } from './exchange.js';
-import { impliedScope, isOwnScope } from './scopes.js';
+import { isOwnScope } from './scopes.js';
 
 /** What the service knows about a client. For a client that nobody registered, this is the same for all of them. */
 export interface ClientSettings

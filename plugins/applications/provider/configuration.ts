@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import type { Configuration, KoaContextWithOIDC, Client as LibraryClient } from 'oidc-provider';
 import type { Config } from '../../../schemas/config.js';
-import { openIdScopes } from '../../../schemas/scopes.js';
+import { impliedScope, openIdScopes } from '../../../schemas/scopes.js';
 import type { PrivateKey } from '../../tokens/signing-keys/key-pair.js';
 import { claimsByScope } from './claims.js';
 import {
@@ -18,7 +18,7 @@ import type { ClientGrants } from './grants.js';
 import { createPrompts } from './prompts.js';
 import type { ProviderRecords } from './records.js';
 import type { ResourceIndicators } from './resources.js';
-import { collectionScopes, impliedScope, isOwnScope, secondFactorAcr } from './scopes.js';
+import { collectionScopes, isOwnScope, secondFactorAcr } from './scopes.js';
 
 const minute = 60;
 const day = 86_400;

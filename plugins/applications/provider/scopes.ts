@@ -12,12 +12,6 @@ export const collectionScopes: readonly string[] = [
 /** The value of `acr_values` with which a client requires a second factor. */
 export const secondFactorAcr = 'urn:gatehouse:mfa';
 
-/**
- * The scope of a resource that declares none. The library issues no token without a scope, so it is added to requests, and removed again
- * from tokens and responses.
- */
-export const impliedScope = 'urn:gatehouse:any';
-
 /** Whether a scope is not that of a resource. */
 export const isOwnScope = (scope: string): boolean =>
   openIdScopes.some((name) => name === scope) || collectionScopes.includes(scope);

@@ -1,11 +1,11 @@
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
+import { impliedScope } from '../../../schemas/scopes.js';
 import { ownScopesOf, secondsOf, settingsOf } from './clients.js';
 import { type Actor, exchangeOf, type Library, type ProviderServices } from './exchange.js';
 import type { ClientGrants } from './grants.js';
 import type { ProviderRecords } from './records.js';
 import type { ResourceTokens } from './resource-tokens.js';
 import type { ResourceIndicators } from './resources.js';
-import { impliedScope } from './scopes.js';
 
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
