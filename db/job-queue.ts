@@ -6,7 +6,7 @@ import { SchemaError } from './schema-error.js';
 import { CompiledStatement, rows } from './statements.js';
 
 /** The kinds of jobs. Each has its own table, which `npm run migrate` creates. */
-export const jobKinds = ['mail'] as const;
+export const jobKinds = ['mail', 'logout'] as const;
 
 /** A task that waits in the database until a process has completed it. */
 export interface Job<Data extends object> {

@@ -621,6 +621,30 @@ export const oauthRecords = pgTable(
   ],
 );
 
+/**
+ * The applications that must be notified when a session ends: those that received tokens in it and have a `backchannel_logout_uri`.
+ * However a session ends, its foreign key becomes null, in the same transaction. Such rows are notifications that are still to be queued.
+ */
+export const sessionClients = pgTable(
+  'session_clients',
+  {
+    /** The session, which applications know as `sid`. */
+    sid: uuid('sid').notNull(),
+    client: uuid('client')
+      .notNull()
+      .references(() => clients.id, { onDelete: 'cascade' }),
+    /** Without a foreign key, because the notification names the user, who may have been deleted. */
+    user: uuid('user').notNull(),
+    /** The same as `sid`; null: the session has ended. */
+    session: uuid('session').references(() => sessions.id, { onDelete: 'set null' }),
+  },
+  (table) => [
+    primaryKey({ columns: [table.sid, table.client] }),
+    index('session_clients_session_index').on(table.session),
+    index('session_clients_client_index').on(table.client),
+  ],
+);
+
 /** A single row: the settings of the project. */
 export const settings = pgTable(
   'settings',

@@ -91,7 +91,7 @@ const properties = {
     Type.String({
       maxLength: 2000,
       description:
-        'The URL that is notified when a session ends (OpenID Connect Back-Channel Logout). It begins with `https://`, or with `http://` and a loopback host.',
+        'The URL to which the service sends a logout token when a session ends in which the client received tokens (OpenID Connect Back-Channel Logout). It begins with `https://`, or with `http://` and a loopback host. The service connects to private addresses only if the configuration allows it.',
     }),
   ),
   pkce_required: Type.Boolean({

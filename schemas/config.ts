@@ -486,6 +486,14 @@ const mail = {
   }),
 };
 
+const notifications = {
+  WEBHOOK_ALLOW_PRIVATE_ADDRESSES: flag({
+    default: false,
+    description:
+      'Whether URLs that administrators enter can lead to loopback, private, link-local, and metadata addresses. This applies to the `backchannel_logout_uri` of clients. With NODE_ENV=production, only https is allowed even then.',
+  }),
+};
+
 const metrics = {
   METRICS_TOKEN: bearerToken(
     16,
@@ -546,6 +554,7 @@ export const configGroups = {
   'Login through providers': providers,
   'Invitation, registration, password reset': links,
   Email: mail,
+  'Notifications of other services': notifications,
   Metrics: metrics,
   Tracing: tracing,
 };
@@ -565,6 +574,7 @@ export const Config = Type.Object({
   ...providers,
   ...links,
   ...mail,
+  ...notifications,
   ...metrics,
   ...tracing,
 });

@@ -5,6 +5,7 @@ import { type AuthorizationRequests, createAuthorizationRequests } from './autho
 import { createDevices, type Devices } from './devices.js';
 import { formatOAuthError } from './errors.js';
 import { createGrants, type Grants } from './grants.js';
+import { createLogoutNotices, type LogoutNotices } from './logout-notices.js';
 import { createProtocol, type Protocol } from './protocol.js';
 import { createProviderRunner } from './provider/index.js';
 import { type CreateClientSecret, createCreateClientSecret } from './secrets.js';
@@ -19,6 +20,7 @@ declare module '../platform/plugin.js' {
       authorizationRequests: AuthorizationRequests;
       devices: Devices;
       signOut: ClientSignOut;
+      logoutNotices: LogoutNotices;
       formatError: typeof formatOAuthError;
     };
     /** The access that users have given to applications. */
@@ -43,6 +45,7 @@ export const applicationsPlugin = definePlugin('applications', (services) => {
       authorizationRequests: createAuthorizationRequests(services, running),
       devices: createDevices(services, running),
       signOut: createSignOut(running),
+      logoutNotices: createLogoutNotices(services, running),
       formatError: formatOAuthError,
     },
     grants: createGrants(services),

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm';
 import { isAmong } from '../../among.js';
 import type { Executor } from '../../client.js';
 import { brokenConstraint } from '../../failures.js';
-import { oauthGrants, oauthRecords, sessions, users } from '../../schema.js';
+import { clients, oauthGrants, oauthRecords, sessionClients, sessions, users } from '../../schema.js';
 import { fixedStatement, rows } from '../../statements.js';
 import { milliseconds } from '../access/principals.js';
 import type { GrantRecord } from './grants.js';
@@ -125,7 +125,17 @@ const insertRecords = (records: readonly NewRecord[], conflict: SQL) => sql`
     user_code_hash, created_at, expires_at)
   select hash, kind, payload, client, registered_client, "user", session, "grant", resource, parent, family, offline,
     user_code_hash, created_at, expires_at
-  from jsonb_populate_recordset(null::${oauthRecords}, ${JSON.stringify(records)}::jsonb) on conflict (hash) do ${conflict} returning hash`;
+  from jsonb_populate_recordset(null::${oauthRecords}, ${JSON.stringify(records)}::jsonb) on conflict (hash) do ${conflict}
+  returning hash, session, registered_client, "user"`;
+
+/** Stores tokens, and that their clients must be notified when the session ends. */
+const insertTokens = (records: readonly NewRecord[]) => sql`
+  with stored as (${insertRecords(records, sql`nothing`)})
+  insert into ${sessionClients} (sid, client, "user", session)
+  select distinct stored.session, c.id, stored."user", stored.session from stored
+  join ${clients} c on c.id = stored.registered_client and c.backchannel_logout_uri is not null
+  where stored.session is not null
+  on conflict do nothing`;
 
 /**
  * Stores a record, or replaces its contents.
@@ -181,7 +191,7 @@ export async function storeTokenWork(
       return 'used';
     }
   }
-  if (saved.length > 0 && !(await storing(() => rows(tx, insertRecords(saved, sql`nothing`))))) return 'ended';
+  if (saved.length > 0 && !(await storing(() => rows(tx, insertTokens(saved))))) return 'ended';
   if (grants.length > 0) {
     await rows(
       tx,

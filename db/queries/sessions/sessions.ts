@@ -1,6 +1,7 @@
 import { and, desc, eq, exists, gt, inArray, lt, lte, ne, not, or, sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
-import { oauthRecords, sessions } from '../../schema.js';
+import { oauthRecords, sessionClients, sessions } from '../../schema.js';
+import { rows } from '../../statements.js';
 
 /** Deletes a session and with it every token of its family. @returns the id of its user; undefined when there was none */
 export async function deleteSession(executor: Executor, id: string): Promise<string | undefined> {
@@ -34,10 +35,13 @@ export async function deleteExpiredSessions(executor: Executor, now: Date, maxAg
   );
   const expired = executor.select({ id: sessions.id }).from(sessions).where(isExpired).limit(maxDeleted);
   for (;;) {
-    const ended = await executor
-      .delete(sessions)
-      .where(and(inArray(sessions.id, expired), isExpired))
-      .returning({ id: sessions.id });
+    // Applications are notified of the end of a session, but not if it has merely expired.
+    const ended = await rows(
+      executor,
+      sql`with ended as (delete from ${sessions} where ${and(inArray(sessions.id, expired), isExpired)} returning id),
+        forgotten as (delete from ${sessionClients} where session in (select id from ended))
+        select id from ended`,
+    );
     if (ended.length < maxDeleted) return;
   }
 }

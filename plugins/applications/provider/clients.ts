@@ -31,6 +31,7 @@ export interface ClientSettings
     | 'refresh_token_ttl'
     | 'allowed_origins'
     | 'pkce_required'
+    | 'backchannel_logout_uri'
     | 'secrets'
     | 'attempt_limit'
     | 'attempts'
@@ -152,6 +153,7 @@ export function restrictMetadata(metadata: Record<string, unknown>): void {
     refresh_token_ttl: null,
     allowed_origins: [],
     pkce_required: true,
+    backchannel_logout_uri: null,
     secrets: [],
     attempt_limit: null,
     attempts: null,

@@ -210,7 +210,8 @@ export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): 
         defaultResource: resources.byDefault,
         useGrantedResource: (_ctx, model) => typeof (model as { resource?: unknown }).resource === 'string',
       },
-      backchannelLogout: { enabled: false },
+      // For the metadata. The service sends the notifications: see logout-notices.ts.
+      backchannelLogout: { enabled: true },
       rpInitiatedLogout: { enabled: true },
       clientIdMetadataDocument: {
         enabled: true,

@@ -8,7 +8,7 @@ import { secondFactorAcr } from './scopes.js';
  * issued contains the ID of the session as `sid`.
  */
 export function useOwnSessions({ db }: ProviderServices, provider: Provider): void {
-  const { Session } = provider;
+  const { Client, Session } = provider;
   // The types leave out the properties that the library itself passes.
   const OwnSession = Session as unknown as new (properties?: object) => InstanceType<typeof Session>;
   Session.get = async (ctx) => {
@@ -29,6 +29,8 @@ export function useOwnSessions({ db }: ProviderServices, provider: Provider): vo
     context.oidc.entity('Session', session);
     return session;
   };
+  // The library would leave out `sid` for clients without `backchannel_logout_uri`.
+  (Client.prototype as unknown as { includeSid(): boolean }).includeSid = () => true;
   Session.prototype.sidFor = function (this: { uid: string }) {
     return this.uid;
   };

@@ -1,5 +1,6 @@
 import * as oidc from 'openid-client';
 import type { Test } from 'tap';
+import type { Overrides } from '../../../app.js';
 import { type CookieJar, createJar, fetchWith } from '../browser/cookie-jar.js';
 import { startWithAdmin } from '../http/writing.js';
 import { freePort } from '../servers/ports.js';
@@ -43,10 +44,14 @@ export interface SignInOptions {
 
 export type SignedIn = Awaited<ReturnType<typeof oidc.authorizationCodeGrant>>;
 
-export async function startProvider(t: Test, variables: Record<string, string> = {}): Promise<ProviderUnderTest> {
+export async function startProvider(
+  t: Test,
+  variables: Record<string, string> = {},
+  overrides: Overrides = {},
+): Promise<ProviderUnderTest> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const service = await startWithAdmin(t, { PUBLIC_URL: url, ...variables });
+  const service = await startWithAdmin(t, { PUBLIC_URL: url, ...variables }, overrides);
   await service.app.listen({ port, host: '127.0.0.1' });
   return {
     ...service,
@@ -58,22 +63,31 @@ export async function startProvider(t: Test, variables: Record<string, string> =
     addResource: async (values) => {
       await create(service, '/resources', resource(values));
     },
-    discover: ({ id, secret }) =>
-      oidc.discovery(new URL(url), id, undefined, secret ? oidc.ClientSecretBasic(secret) : oidc.None(), {
-        execute: [oidc.allowInsecureRequests],
-      }),
-    browser: async (user) => {
-      const jar = createJar();
-      const send = fetchWith(jar) as typeof fetch;
-      const response = await send(`${url}/auth/login`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ ...user, mode: 'session' }),
-      });
-      if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
-      return createBrowser(url, jar, send);
-    },
+    discover: (client) => discover(url, client),
+    browser: (user) => signedInBrowser(url, user),
   };
+}
+
+/** The configuration of a client library for a client of a service. */
+export const discover = (url: string, { id, secret }: { id: string; secret: string }): Promise<oidc.Configuration> =>
+  oidc.discovery(new URL(url), id, undefined, secret ? oidc.ClientSecretBasic(secret) : oidc.None(), {
+    execute: [oidc.allowInsecureRequests],
+  });
+
+/** A browser in which the user is signed in. */
+export async function signedInBrowser(
+  url: string,
+  user: Parameters<ProviderUnderTest['browser']>[0],
+): Promise<Browser> {
+  const jar = createJar();
+  const send = fetchWith(jar) as typeof fetch;
+  const response = await send(`${url}/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...user, mode: 'session' }),
+  });
+  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+  return createBrowser(url, jar, send);
 }
 
 export function createBrowser(url: string, jar: CookieJar, send: typeof fetch): Browser {
