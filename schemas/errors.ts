@@ -191,6 +191,12 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
     return this;
   }
 
+  /** Replaces the message, if the general one does not say what to do. */
+  saying(message: string): this {
+    this.message = message;
+    return this;
+  }
+
   /** Records why the credentials were not accepted. */
   because(reason: FailureReason): this {
     this.reason = reason;

@@ -3,8 +3,9 @@ import { collections } from '../../db/query-language/collections.js';
 import { plainFields } from '../../db/query-language/fields.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Need, RouteAccess } from '../../schemas/needs.js';
+import type { OperationScope } from '../../schemas/scopes.js';
 import type { Caller, Principal } from '../http/caller.js';
-import { type AcceptedKinds, acceptedBy, requireKind } from '../http/credential.js';
+import { type AcceptedKinds, acceptedBy, requireKind, requireScope } from '../http/credential.js';
 import { definePlugin, type Services } from '../platform/plugin.js';
 import { createMonitoring, type MonitoringCaller } from './monitoring.js';
 import { meetsNeed } from './needs.js';
@@ -33,8 +34,8 @@ declare module 'fastify' {
     access?: RouteAccess;
     /** The kinds of credentials that the operation accepts. Callers with another one get FORBIDDEN. Default: `acceptedByDefault`. */
     credentials?: AcceptedKinds;
-    /** Further kinds of credentials that the operation accepts, such as one that no operation accepts by default. */
-    alsoAccepts?: AcceptedKinds;
+    /** The scope with which the operation also accepts credentials that have scopes. Without it, it never accepts them. */
+    scope?: OperationScope;
     /** Callers who do not meet this need are rejected before the service evaluates their body and query. */
     needs?: Need;
     /** Whether users who must still set up or prove a second factor can call the route. */
@@ -72,6 +73,8 @@ export const authenticationPlugin = definePlugin('access/authentication', (servi
         const { tokens } = presented;
         if (isForMonitoring) Object.assign(request, await monitoring.identify(tokens, request.client));
         else request.principal = await access.authenticate(tokens, request.client, ownFields(request));
+        // No scope is for a public operation, so a credential that is limited to scopes adds nothing to it.
+        if (rule === 'anonymous' && request.principal?.credential.scopes) request.principal = null;
       } catch (error) {
         const isCookie = presented.isCookie && error instanceof ApiError && error.status < 500;
         // An expired cookie is not cleared, because the browser removes it.
@@ -90,13 +93,14 @@ export const authenticationPlugin = definePlugin('access/authentication', (servi
     const { config: route } = request.routeOptions;
     if (rule === 'authenticated' && !principal) throw new ApiError('INVALID_CREDENTIALS');
     request.isAdmitted = true;
-    if (principal?.mustSetUpTfa && !route.beforeTfa) {
+    if (principal?.mustSetUpTfa && !(route.beforeTfa && principal.credential.scopes === null)) {
       throw new ApiError('FORBIDDEN', {
         reason: 'Set up two-factor authentication first, or confirm your identity with your passkey',
       });
     }
     if (rule === 'permission') request.caller = principal ?? (await access.anonymous(request.client));
-    const { needs, requiresFresh, refusesManagedUsers } = route;
+    const { needs, scope, requiresFresh, refusesManagedUsers } = route;
+    if (principal && scope) requireScope(principal, scope);
     const caller = principal ?? request.caller;
     if (needs !== undefined && !(caller && meetsNeed(caller, needs))) throw new ApiError('FORBIDDEN');
     if (principal) requireKind(principal, acceptedBy(route));

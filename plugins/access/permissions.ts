@@ -1,18 +1,30 @@
 import type { PermissionRecord } from '../../db/queries/access/principals.js';
 import type { Variables } from '../../db/query-language/variables.js';
-import type { Rights } from '../http/caller.js';
+import type { Caller } from '../http/caller.js';
+import { isInScope } from '../http/credential.js';
 
 type Rule = Record<string, unknown> | null;
 
-/** The permissions that a caller's policies contain for an action on a collection. */
-export const permissionsFor = (
-  { policies }: Pick<Rights, 'policies'>,
+type Action = PermissionRecord['action'];
+
+/** Whether a caller may do everything with a collection that the action allows, without any permission. */
+export const isUnlimited = (
+  caller: Pick<Caller, 'admin' | 'credential'>,
   collection: string,
-  action: PermissionRecord['action'],
+  action: Action,
+): boolean => caller.admin && isInScope(caller, collection, action);
+
+/** The permissions that a caller's policies contain for an action on a collection, if the scopes of their credential allow it. */
+export const permissionsFor = (
+  caller: Pick<Caller, 'policies' | 'credential'>,
+  collection: string,
+  action: Action,
 ): PermissionRecord[] =>
-  policies
-    .flatMap(({ permissions }) => permissions)
-    .filter((permission) => permission.collection === collection && permission.action === action);
+  isInScope(caller, collection, action)
+    ? caller.policies
+        .flatMap(({ permissions }) => permissions)
+        .filter((permission) => permission.collection === collection && permission.action === action)
+    : [];
 
 /** Whether a rule applies to all items. */
 export const isEmptyRule = (rule: Rule): boolean => rule === null || Object.keys(rule).length === 0;
@@ -29,10 +41,11 @@ export const ownRules = {
 
 /** The rule for what a caller may read in a collection without a permission; undefined: nothing. */
 export function ownRuleOf(
-  { app }: Pick<Rights, 'app'>,
+  caller: Pick<Caller, 'app' | 'credential'>,
   collection: string,
 ): (typeof ownRules)[keyof typeof ownRules] | undefined {
-  return app && (collection === 'users' || collection === 'roles') ? ownRules[collection] : undefined;
+  if (!caller.app || (collection !== 'users' && collection !== 'roles')) return undefined;
+  return isInScope(caller, collection, 'read') ? ownRules[collection] : undefined;
 }
 
 /** The variables of rules that are only parsed. */

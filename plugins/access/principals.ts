@@ -13,6 +13,11 @@ import {
   type PrincipalRecord,
   type SessionPrincipalRecord,
 } from '../../db/queries/access/principals.js';
+import {
+  type AccessTokenLimits,
+  type AccessTokenRecord,
+  holdersByAccessToken,
+} from '../../db/queries/applications/access-tokens.js';
 import type { Services } from '../platform/plugin.js';
 
 /** The current users of credentials. Every call reads the database, so that a revocation applies to the next request. */
@@ -24,6 +29,11 @@ export interface Principals {
   ofSession(id: string, ownFields?: readonly string[]): Promise<SessionPrincipalRecord | undefined>;
   /** The user of a static token, whatever their status. */
   ofTokenHash(hash: string, ownFields?: readonly string[]): Promise<PrincipalRecord | undefined>;
+  /** The user of an application's access token for the service's own API, if the token is valid, whatever the status of the user. */
+  ofAccessToken(
+    hash: string,
+    ownFields?: readonly string[],
+  ): Promise<(PrincipalRecord & { token: AccessTokenRecord }) | undefined>;
   /** The policies that apply to anonymous callers: the public policy, if there is one. */
   publicPolicies(): Promise<readonly PolicyRecord[]>;
 }
@@ -33,14 +43,18 @@ export interface Principals {
  * grant is kept in memory: each request reads only the user, their session, and the version of all grants, which changes in the transaction
  * of every change to roles, policies, and permissions.
  */
-export function createPrincipals({ db }: Services): Principals {
+export function createPrincipals({ db, clock, config }: Services): Principals {
   const grants = createGrantsCache();
 
-  const readerOf = <Holder extends HolderRecord>(createStatements: CreateHolderStatements<Holder>) => {
+  /** @param more the further values of the statements, at the time of a batch */
+  const readerOf = <Holder extends HolderRecord, More extends Record<string, string | number | null>>(
+    createStatements: CreateHolderStatements<Holder, More>,
+    more: () => More,
+  ) => {
     const createReader = (ownFields?: readonly string[]) => {
       const { findHolders, findPrincipals } = createStatements(ownFields);
-      const readHolder = createBatchReader((keys) => findHolders(db, keys));
-      const readPrincipal = createBatchReader((keys) => findPrincipals(db, keys));
+      const readHolder = createBatchReader((keys) => findHolders(db, keys, more()));
+      const readPrincipal = createBatchReader((keys) => findPrincipals(db, keys, more()));
       return async (key: string): Promise<(Holder & GrantsRecord) | undefined> => {
         const holder = await readHolder(key);
         const known = holder && grants.find(holder);
@@ -55,11 +69,14 @@ export function createPrincipals({ db }: Services): Principals {
     return (key: string, ownFields?: readonly string[]) => readers(`${ownFields}`, () => createReader(ownFields))(key);
   };
 
+  const none = () => ({});
+  const limits = (): AccessTokenLimits => ({ now: clock().toISOString(), maxAge: config.SESSION_MAX_AGE || null });
   const readVersion = createBatchReader(async ([key = '']) => new Map([[key, await findGrantsVersion(db)]]));
 
   return {
-    ofSession: readerOf(holdersBySession),
-    ofTokenHash: readerOf(holdersByTokenHash),
+    ofSession: readerOf(holdersBySession, none),
+    ofTokenHash: readerOf(holdersByTokenHash, none),
+    ofAccessToken: readerOf(holdersByAccessToken, limits),
     publicPolicies: async () => {
       const nobody = { role: null, own_policies: [] };
       const known = grants.find({ ...nobody, version: (await readVersion('')) ?? null });

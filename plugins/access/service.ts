@@ -3,7 +3,7 @@ import { ApiError } from '../../schemas/errors.js';
 import { type Caller, type Client, type Principal, type Rights, rightsOf } from '../http/caller.js';
 import type { Services } from '../platform/plugin.js';
 import type { CredentialResolver, Lookup, PresentedIn } from './credentials/resolver.js';
-import { isEmptyRule, ownRuleOf, ownRules, permissionsFor } from './permissions.js';
+import { isEmptyRule, isUnlimited, ownRuleOf, ownRules, permissionsFor } from './permissions.js';
 
 export interface Access {
   /**
@@ -50,7 +50,7 @@ export function createAccess({ principals }: Services, resolvers: readonly Crede
       credential,
       client,
       lastAccess: user.last_access,
-      ownRow: ownFields && seesOwnRow(rights, ownFields) ? user.own : undefined,
+      ownRow: ownFields && seesOwnRow({ ...rights, credential }, ownFields) ? user.own : undefined,
     };
   };
 
@@ -96,9 +96,9 @@ export function createAccess({ principals }: Services, resolvers: readonly Crede
  * Whether it is certain, without a database query, that the caller may read these fields of their own row: a permission covers all
  * users or the caller's own user. If the result is false, the row may still match the rule of another permission.
  */
-function seesOwnRow(rights: Rights, fields: readonly string[]): boolean {
-  if (rights.admin || ownRuleOf(rights, 'users')) return true;
-  const granted = permissionsFor(rights, 'users', 'read')
+function seesOwnRow(caller: Rights & Pick<Caller, 'credential'>, fields: readonly string[]): boolean {
+  if (isUnlimited(caller, 'users', 'read') || ownRuleOf(caller, 'users')) return true;
+  const granted = permissionsFor(caller, 'users', 'read')
     .filter(({ permissions: rule }) => isEmptyRule(rule) || isDeepStrictEqual(rule, ownRules.users))
     .map(({ fields }) => new Set(fields));
   return fields.every((name) => granted.some((names) => names.has('*') || names.has(name)));

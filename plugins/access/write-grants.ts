@@ -3,7 +3,7 @@ import { type CollectionName, collections } from '../../db/query-language/collec
 import { type Filter, ruleOf } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
 import type { Caller } from '../http/caller.js';
-import { permissionsFor } from './permissions.js';
+import { isUnlimited, permissionsFor } from './permissions.js';
 
 /** A right to write these fields of the items that match the rule, if the written item passes the validation. */
 export interface WriteGrant {
@@ -24,7 +24,7 @@ export function writeGrantsOf(
   action: Exclude<PermissionRecord['action'], 'read'>,
   variables: Variables,
 ): readonly WriteGrant[] {
-  if (caller.admin) return [everything];
+  if (isUnlimited(caller, name, action)) return [everything];
   if (collections[name].isForAdministrators) return [];
   return permissionsFor(caller, name, action).map(({ permissions, validation, presets, fields }) => ({
     fields: action === 'delete' || fields?.includes('*') ? ('*' as const) : new Set(fields ?? []),

@@ -1,5 +1,6 @@
 import type { FastifyContextConfig } from 'fastify';
 import { ApiError } from '../../schemas/errors.js';
+import { allowsAction, type OperationScope } from '../../schemas/scopes.js';
 import type { Caller } from './caller.js';
 
 // What callers authenticate with, and which operations accept it.
@@ -23,8 +24,13 @@ export interface SessionCredential extends CredentialOf<'session', null> {
 /** The ID of this credential is the user's ID, because a user can have only one static token. */
 type StaticTokenCredential = CredentialOf<'static token', null>;
 
+/** An access token that an application got for the service's own API. */
+interface ApplicationTokenCredential extends CredentialOf<'application token', readonly string[]> {
+  client: string;
+}
+
 /** What a caller has authenticated with. Each kind has a resolver (`plugins/access/credentials/`). */
-export type Credential = SessionCredential | StaticTokenCredential;
+export type Credential = SessionCredential | StaticTokenCredential | ApplicationTokenCredential;
 
 export type CredentialKind = Credential['kind'];
 
@@ -32,6 +38,7 @@ export type CredentialKind = Credential['kind'];
 export const credentialNames: Readonly<Record<CredentialKind, string>> = {
   session: 'a session',
   'static token': 'a static token',
+  'application token': 'the access token of an application',
 };
 
 /** The kinds that an operation accepts. */
@@ -46,11 +53,31 @@ export const acceptedByDefault = ['session', 'static token'] as const satisfies 
   { scopes: null }
 >['kind'][];
 
+/** The kinds with scopes. Operations accept them if they declare a scope. */
+const scopedKinds = ['application token'] as const satisfies readonly Exclude<Credential, { scopes: null }>['kind'][];
+
 /** The kinds that a route accepts. Only a session can be fresh. */
-export function acceptedBy({ credentials, alsoAccepts, requiresFresh }: FastifyContextConfig) {
+export function acceptedBy({ credentials, scope, requiresFresh }: FastifyContextConfig) {
   const usual: readonly CredentialKind[] = credentials ?? (requiresFresh ? ['session'] : acceptedByDefault);
-  return alsoAccepts ? [...usual, ...alsoAccepts] : usual;
+  return scope === undefined ? usual : [...usual, ...scopedKinds];
 }
+
+/** Whether the scopes of the caller's credential allow an action on a collection. Most kinds of credentials have no scopes. */
+export function isInScope({ credential }: Pick<Caller, 'credential'>, collection: string, action: string): boolean {
+  const scopes = credential?.scopes ?? null;
+  return scopes === null || allowsAction(scopes, collection, action);
+}
+
+/** @throws {ApiError} FORBIDDEN if the caller's credential lacks the scope that an operation requires */
+export function requireScope(caller: Caller, scope: OperationScope): void {
+  const [collection = '', action = ''] = scope.split(':');
+  if (!isInScope(caller, collection, action))
+    throw new ApiError('FORBIDDEN', { reason: `This requires the scope ${scope}.` });
+}
+
+/** Whether an application acts for the user. It never has more power than the session in which the user allowed it. */
+export const isOfApplication = ({ credential }: Pick<Caller, 'credential'>): boolean =>
+  (credential?.client ?? null) !== null;
 
 /** The kinds among these that a route does not accept. */
 export const refusedAmong = (kinds: readonly CredentialKind[], config: FastifyContextConfig) => {

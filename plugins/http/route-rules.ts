@@ -49,7 +49,7 @@ export const routeRulesPlugin = definePlugin('http/route-rules', (_services, app
     const what = `${request} (${operation})`;
     if (!schema?.response) throw new Error(`${what} declares no responses, so its handler could return anything.`);
     const config = route.config ?? {};
-    const { access, needs, beforeTfa, recordedAs, notRecorded, acceptsUnknownKeys, requiresFresh } = config;
+    const { access, needs, scope, beforeTfa, recordedAs, notRecorded, acceptsUnknownKeys, requiresFresh } = config;
     if (!access || access === 'open') throw new Error(`${what} does not declare who may call it (config.access).`);
     if (access === 'permission' && needs === undefined)
       throw new Error(`${what} does not declare what its callers need (config.needs).`);
@@ -75,8 +75,9 @@ export const routeRulesPlugin = definePlugin('http/route-rules', (_services, app
     if (refusedAmong(acceptedByDefault, config).length > 0 && access !== 'authenticated')
       throw new Error(`${what} does not accept all credentials, but requires none (config.access).`);
     const implied: ErrorCode[] = [];
+    const isLimited = access !== 'anonymous' && (scope !== undefined || refusedAmong(kinds, config).length > 0);
     // Also for public operations: a user who must set up two-factor authentication first may send their token along.
-    if (!beforeTfa || needs !== undefined || refusedAmong(kinds, config).length > 0) implied.push('FORBIDDEN');
+    if (!beforeTfa || needs !== undefined || isLimited) implied.push('FORBIDDEN');
     if (requiresFresh) implied.push('REAUTHENTICATION_REQUIRED');
     schema.response = withErrors(schema.response as Record<string, unknown>, implied);
   });

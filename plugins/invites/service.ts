@@ -9,6 +9,7 @@ import { activate, findRecipient, lockRecipient, type Recipient } from '../../db
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import { requireRightsOverPrincipals, requireRightsOverUsers } from '../access/account-rights.js';
+import { isUnlimited } from '../access/permissions.js';
 import type { Caller, Client } from '../http/caller.js';
 import { invalidPayload } from '../items/payload.js';
 import { originOf } from '../mail/jobs.js';
@@ -117,7 +118,7 @@ export function createInvites({
       created.push(...inserted);
       remaining = missing.filter(({ id }) => !inserted.has(id)).map(({ email }) => email);
     }
-    const changesRole = role !== undefined && caller.admin;
+    const changesRole = role !== undefined && isUnlimited(caller, 'users', 'update');
     const moved = new Set(changesRole ? repeated.filter((user) => user.role !== role).map(({ id }) => id) : []);
     if (role !== undefined && moved.size > 0) await writeRoles(tx, [...moved], role);
     abandoned.throwIfAborted();

@@ -39,7 +39,7 @@ declare module 'fastify' {
 
 /** What a route requires of its callers, for its description. */
 function requirementsOf(config: FastifyContextConfig = {}): string[] {
-  const { access, needs, requiresFresh, refusesManagedUsers, isSelfService } = config;
+  const { access, needs, scope, requiresFresh, refusesManagedUsers, isSelfService } = config;
   const forbidden = [
     ...refusedAmong(acceptedByDefault, { ...config, requiresFresh: false }).map(
       (kind) => `if you use ${credentialNames[kind]}`,
@@ -52,6 +52,7 @@ function requirementsOf(config: FastifyContextConfig = {}): string[] {
       ? ['Anonymous callers can use it only if the public policy grants the permission.']
       : []),
     ...(requiresFresh ? ['Requires a fresh session.'] : []),
+    ...(scope === undefined ? [] : [`Applications need the scope \`${scope}\`.`]),
     ...(forbidden.length > 0 ? [`Fails with \`FORBIDDEN\` ${forbidden.join(', or ')}.`] : []),
   ];
 }
@@ -76,7 +77,11 @@ export const swaggerPlugin = definePlugin<{ version: string }>(
         tags,
         components: {
           securitySchemes: {
-            bearer: { type: 'http', scheme: 'bearer', description: 'An access token or a static token.' },
+            bearer: {
+              type: 'http',
+              scheme: 'bearer',
+              description: 'An access token, the access token of an application, or a static token.',
+            },
             queryToken: {
               type: 'apiKey',
               in: 'query',

@@ -9,7 +9,7 @@ import { transact } from '../../db/statements.js';
 import { isHttpsHost } from '../../schemas/client-uris.js';
 import { ApiError } from '../../schemas/errors.js';
 import { type SettingName, type SettingsInput, settingNames } from '../../schemas/settings.js';
-import { isUnconditional, noVariables, permissionsFor } from '../access/permissions.js';
+import { isUnconditional, isUnlimited, noVariables, permissionsFor } from '../access/permissions.js';
 import { requireSafeSettings } from '../access/public-rights.js';
 import type { Caller } from '../http/caller.js';
 import { isPolicy } from '../passwords/rules/policy.js';
@@ -81,7 +81,7 @@ export function createSettings({ db, activity, stepUp }: Services): ProjectSetti
 }
 
 function permitted(caller: Caller, action: 'read' | 'update'): ReadonlySet<SettingName> {
-  if (caller.admin) return new Set(settingNames);
+  if (isUnlimited(caller, 'settings', action)) return new Set(settingNames);
   const named = permissionsFor(caller, 'settings', action)
     .filter(isUnconditional)
     .flatMap(({ fields }) => fields ?? []);

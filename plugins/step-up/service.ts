@@ -2,7 +2,7 @@ import type { Executor } from '../../db/client.js';
 import { findProofs, findSessionProof, type ProofRecord, recordProved } from '../../db/queries/step-up/step-up.js';
 import { ApiError, type ProofMethod } from '../../schemas/errors.js';
 import type { Caller } from '../http/caller.js';
-import { requireSession, sessionIdOf, sessionOf } from '../http/credential.js';
+import { isOfApplication, requireSession, sessionIdOf, sessionOf } from '../http/credential.js';
 import type { Services } from '../platform/plugin.js';
 import {
   authenticationMethodsOf,
@@ -28,7 +28,7 @@ export interface StepUp {
    * caller's identity, the password. If REAUTHENTICATION_PERIOD is 0, static tokens may write credentials too. Do not call this
    * in a transaction, because it may have to check a password.
    * @param currentPassword always checked if present
-   * @throws {ApiError} FORBIDDEN for a static token; REAUTHENTICATION_REQUIRED; INVALID_CREDENTIALS for a wrong password,
+   * @throws {ApiError} FORBIDDEN for a token of a program; REAUTHENTICATION_REQUIRED; INVALID_CREDENTIALS for a wrong password,
    *   which counts as a failed attempt; REQUESTS_EXCEEDED, SERVICE_UNAVAILABLE
    */
   requireProofForOwnRow(caller: Caller, currentPassword: string | undefined): Promise<void>;
@@ -41,7 +41,7 @@ export interface StepUp {
   requireStillProved(tx: Executor, caller: Caller): Promise<void>;
   /**
    * For operations that administrators perform on other users. Static tokens are accepted, within the rights of their users.
-   * @throws {ApiError} REAUTHENTICATION_REQUIRED
+   * @throws {ApiError} REAUTHENTICATION_REQUIRED; FORBIDDEN for the token of an application
    */
   requireFreshAdministrator(caller: Caller, executor?: Executor): Promise<void>;
   /**
@@ -109,14 +109,19 @@ export function createStepUp({ config, db, clock, signInMethods }: Services, own
   const isFresh = async (caller: Caller, executor: Executor): Promise<boolean> =>
     isRecent(caller) && (await isProved(caller, executor));
 
-  const refusal = async (caller: Caller, executor: Executor) =>
-    new ApiError('REAUTHENTICATION_REQUIRED', {
+  const refusal = async (caller: Caller, executor: Executor) => {
+    requireSession(caller);
+    return new ApiError('REAUTHENTICATION_REQUIRED', {
       max_age: Math.ceil(period / 1000),
       methods: await methodsOf(caller, executor),
     });
+  };
 
-  /** Other credentials are for programs, which cannot prove who uses them. */
-  const canBecomeStale = (caller: Caller) => sessionOf(caller) !== undefined;
+  /**
+   * Static tokens are for programs, which cannot prove who uses them. The token of an application is never fresh: otherwise, someone who
+   * stole a session could use it to get a token that is worth more.
+   */
+  const canBecomeStale = (caller: Caller) => sessionOf(caller) !== undefined || isOfApplication(caller);
 
   const requireFresh: StepUp['requireFresh'] = async (caller, executor = db) => {
     requireSession(caller);
@@ -144,7 +149,7 @@ export function createStepUp({ config, db, clock, signInMethods }: Services, own
     isStale: (caller) => canBecomeStale(caller) && !(isRecent(caller) && (!caller.requiresTfa || caller.satisfiesTfa)),
 
     requireProofForOwnRow: async (caller, currentPassword) => {
-      if (period > 0) requireSession(caller);
+      if (period > 0 || isOfApplication(caller)) requireSession(caller);
       if (currentPassword !== undefined) {
         await ownPassword.require(caller, await ownPassword.read(caller), currentPassword);
         if (!(await needsSecondFactor(caller))) return;

@@ -5,7 +5,7 @@ import type { QueryInput } from '../../db/query-language/query.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { ActionAccess, MyPermissions } from '../../schemas/permissions.js';
 import type { Globals } from '../../schemas/policies.js';
-import { isEmptyRule, ownRuleOf, permissionsFor } from '../access/permissions.js';
+import { isEmptyRule, isUnlimited, ownRuleOf, permissionsFor } from '../access/permissions.js';
 import type { Caller, Principal } from '../http/caller.js';
 import { permittedCollections } from '../items/rules.js';
 import type { Meta } from '../items/service.js';
@@ -76,7 +76,7 @@ export function createUsers({ db, items }: Services): Users {
 
 function accessTo(caller: Caller, collection: (typeof permittedCollections)[number]): MyPermissions[string] {
   const accessFor = (action: PermissionRecord['action']): ActionAccess => {
-    if (caller.admin) return { access: 'full', fields: ['*'] };
+    if (isUnlimited(caller, collection, action)) return { access: 'full', fields: ['*'] };
     const permissions = permissionsFor(caller, collection, action);
     const isOwn = action === 'read' && ownRuleOf(caller, collection) !== undefined;
     if (permissions.length === 0 && !isOwn) return { access: 'none' };

@@ -6,7 +6,7 @@ export function readMyGlobals(app: App): void {
   app.get(
     '/me/globals',
     {
-      config: { access: 'permission', needs: 'nothing' },
+      config: { access: 'permission', scope: 'policies:read', needs: 'nothing' },
       schema: {
         operationId: 'readMyGlobals',
         tags: ['Policies'],

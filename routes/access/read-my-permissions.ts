@@ -6,7 +6,7 @@ export function readMyPermissions(app: App): void {
   app.get(
     '/me',
     {
-      config: { access: 'permission', needs: 'nothing' },
+      config: { access: 'permission', scope: 'permissions:read', needs: 'nothing' },
       schema: {
         operationId: 'readMyPermissions',
         tags: ['Permissions'],

@@ -8,7 +8,7 @@ export function readMyRoles(app: App): void {
   app.get(
     '/me',
     {
-      config: { access: 'authenticated' },
+      config: { access: 'authenticated', scope: 'roles:read' },
       schema: {
         operationId: 'readMyRoles',
         tags: ['Roles'],

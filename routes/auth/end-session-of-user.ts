@@ -7,7 +7,12 @@ export function endSessionOfUser(app: App): void {
   app.delete(
     '/:id/sessions/:session',
     {
-      config: { access: 'authenticated', needs: 'administrator', recordedAs: ['session_end', 'users'] },
+      config: {
+        access: 'authenticated',
+        scope: 'sessions:delete',
+        needs: 'administrator',
+        recordedAs: ['session_end', 'users'],
+      },
       schema: {
         operationId: 'endSessionOfUser',
         tags: ['Sessions'],

@@ -7,7 +7,12 @@ export function endSessionsOfUser(app: App): void {
   app.delete(
     '/:id/sessions',
     {
-      config: { access: 'authenticated', needs: 'administrator', recordedAs: ['session_end', 'users'] },
+      config: {
+        access: 'authenticated',
+        scope: 'sessions:delete',
+        needs: 'administrator',
+        recordedAs: ['session_end', 'users'],
+      },
       schema: {
         operationId: 'endSessionsOfUser',
         tags: ['Sessions'],

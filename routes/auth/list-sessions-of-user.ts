@@ -8,7 +8,7 @@ export function listSessionsOfUser(app: App): void {
   app.get(
     '/:id/sessions',
     {
-      config: { access: 'authenticated', needs: 'administrator' },
+      config: { access: 'authenticated', scope: 'sessions:read', needs: 'administrator' },
       schema: {
         operationId: 'listSessionsOfUser',
         tags: ['Sessions'],

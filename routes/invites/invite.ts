@@ -9,6 +9,7 @@ export function invite(app: App): void {
     {
       config: {
         access: 'permission',
+        scope: 'users:create',
         needs: { collection: 'users', action: 'create', fields: ['email', 'role', 'status'], unconditional: true },
         timeoutMs: writeTimeoutMs,
         recordedAs: ['invite', 'users'],

@@ -78,7 +78,7 @@ export function configOf(definition: ReadRoutes, operation: ItemOperation): Fast
     isAdministratorCollection(collection) || isForAdministrators(definition, action)
       ? 'administrator'
       : { collection, action };
-  const access = { access: 'permission', needs, ...config?.[operation] } as const;
+  const access = { access: 'permission', needs, scope: `${collection}:${action}`, ...config?.[operation] } as const;
   return action === 'read' || collection === 'activity'
     ? access
     : { ...access, recordedAs: [action, collection], acceptsUnknownKeys: true };

@@ -6,7 +6,7 @@ export function listMails(app: App): void {
   app.get(
     '/',
     {
-      config: { access: 'authenticated', needs: 'administrator' },
+      config: { access: 'authenticated', scope: 'mails:read', needs: 'administrator' },
       schema: {
         operationId: 'listMails',
         tags: ['Emails'],

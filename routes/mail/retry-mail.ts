@@ -7,7 +7,12 @@ export function retryMail(app: App): void {
   app.post(
     '/:id/retry',
     {
-      config: { access: 'authenticated', needs: 'administrator', recordedAs: ['mail_retry', 'mails'] },
+      config: {
+        access: 'authenticated',
+        scope: 'mails:update',
+        needs: 'administrator',
+        recordedAs: ['mail_retry', 'mails'],
+      },
       schema: {
         operationId: 'retryMail',
         tags: ['Emails'],

@@ -6,7 +6,7 @@ export function readSettings(app: App): void {
   app.get(
     '/',
     {
-      config: { access: 'permission', needs: { collection: 'settings', action: 'read' } },
+      config: { access: 'permission', scope: 'settings:read', needs: { collection: 'settings', action: 'read' } },
       schema: {
         operationId: 'readSettings',
         tags: ['Settings'],

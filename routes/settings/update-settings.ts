@@ -8,6 +8,7 @@ export function updateSettings(app: App): void {
     {
       config: {
         access: 'permission',
+        scope: 'settings:update',
         needs: { collection: 'settings', action: 'update' },
         recordedAs: ['update', 'settings'],
         acceptsUnknownKeys: true,

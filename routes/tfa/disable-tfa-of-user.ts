@@ -10,6 +10,7 @@ export function disableTfaOfUser(app: App): void {
     {
       config: {
         access: 'authenticated',
+        scope: 'users:update',
         needs: { collection: 'users', action: 'update', fields: ['tfa_secret'] },
         recordedAs: ['tfa_disable', 'users'],
         acceptsUnknownKeys: true,

@@ -8,7 +8,7 @@ export function readMe(app: App): void {
   app.get(
     '/me',
     {
-      config: { access: 'authenticated', readsOwnRow: true, beforeTfa: true },
+      config: { access: 'authenticated', scope: 'users:read', readsOwnRow: true, beforeTfa: true },
       schema: {
         operationId: 'readMe',
         tags: ['Users'],

@@ -6,7 +6,7 @@ export function readProfile(app: App): void {
   app.get(
     '/me/profile',
     {
-      config: { access: 'authenticated', beforeTfa: true },
+      config: { access: 'authenticated', scope: 'users:read', beforeTfa: true },
       schema: {
         operationId: 'readProfile',
         tags: ['Own account'],

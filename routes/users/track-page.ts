@@ -8,6 +8,7 @@ export function trackPage(app: App): void {
     {
       config: {
         access: 'authenticated',
+        scope: 'users:update',
         notRecorded: 'The page that a user visits is neither authentication nor administration.',
         writesUnrecorded: true,
         acceptsUnknownKeys: true,

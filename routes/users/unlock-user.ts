@@ -9,6 +9,7 @@ export function unlockUser(app: App): void {
     {
       config: {
         access: 'authenticated',
+        scope: 'users:update',
         needs: { collection: 'users', action: 'update', fields: ['status'] },
         recordedAs: ['unlock', 'users'],
       },

@@ -10,6 +10,7 @@ export function updateMe(app: App): void {
     {
       config: {
         access: 'authenticated',
+        scope: 'users:update',
         needs: { collection: 'users', action: 'update' },
         recordedAs: ['update', 'users'],
         acceptsUnknownKeys: true,

@@ -1,4 +1,5 @@
 import { answersAndMails } from './answers-and-mails.js';
+import { applications } from './applications.js';
 import { emailLogin } from './email-login.js';
 import { http } from './http.js';
 import type { Mutation } from './mutation.js';
@@ -22,6 +23,7 @@ import { writes } from './writes.js';
 export const mutations: readonly Mutation[] = [
   ...answersAndMails,
   ...singleUse,
+  ...applications,
   ...emailLogin,
   ...passkeys,
   ...sessions,

@@ -174,7 +174,7 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'a caller who is not an administrator can change a user’s role by repeating the invitation',
     edits: [
       {
-        find: 'const changesRole = role !== undefined && caller.admin;',
+        find: "const changesRole = role !== undefined && isUnlimited(caller, 'users', 'update');",
         replace: 'const changesRole = role !== undefined;',
       },
     ],

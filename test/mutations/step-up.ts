@@ -95,7 +95,7 @@ export const stepUp: readonly Mutation[] = [
     'configured-methods',
   ),
   without('a static token changes the credentials of its user if the password is given', {
-    find: 'if (period > 0) requireSession(caller);',
+    find: 'if (period > 0 || isOfApplication(caller)) requireSession(caller);',
   }),
   {
     ids: [],

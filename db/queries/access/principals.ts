@@ -177,39 +177,51 @@ const currentVersion = sql`(select version from ${grantsVersion})`;
  * The keys as rows. The sub-select hides their number from the planner. Otherwise, PostgreSQL would plan the statement again for every
  * batch. The join lets it read only the partitions that contain the keys.
  */
-const namedBy = (keys: Placeholder, type: 'uuid' | 'text') => {
+export const namedBy = (keys: Placeholder, type: 'uuid' | 'text') => {
   const array = sql.raw(`${type}[]`);
   return sql`unnest((select ${keys}::text::${array})) as named(key)`;
 };
 
+/** Further values of a statement. */
+type Values = Record<string, string | number | null>;
+
 /** Finds the holders of credentials. @returns the holders, by key */
-type FindByKeys<Row> = (executor: Executor, keys: readonly string[]) => Promise<ReadonlyMap<string, Row>>;
+type FindByKeys<Row, More extends Values> = (
+  executor: Executor,
+  keys: readonly string[],
+  more: More,
+) => Promise<ReadonlyMap<string, Row>>;
 
 /** How to find the users of one kind of credential, without and with their grants. */
-export interface HolderStatements<Holder extends HolderRecord> {
-  findHolders: FindByKeys<Holder>;
-  findPrincipals: FindByKeys<Holder & GrantsRecord>;
+export interface HolderStatements<Holder extends HolderRecord, More extends Values> {
+  findHolders: FindByKeys<Holder, More>;
+  findPrincipals: FindByKeys<Holder & GrantsRecord, More>;
 }
 
 /** @param ownFields fields of the users' own rows to return as `own` */
-export type CreateHolderStatements<Holder extends HolderRecord> = (
+export type CreateHolderStatements<Holder extends HolderRecord, More extends Values = Record<never, never>> = (
   ownFields?: readonly string[],
-) => HolderStatements<Holder>;
+) => HolderStatements<Holder, More>;
 
-function statementsFor<Holder extends HolderRecord>(
-  sourceOf: (keys: Placeholder) => SQL,
-  columns: SQL = sql``,
-  isVerifiedByPasskey: SQL = sql`false`,
-): CreateHolderStatements<Holder> {
-  const find = <Row extends Holder>(own: SQL, grants: { columns: SQL; from: SQL }): FindByKeys<Row> => {
-    const statement = fixedStatement<{ keys: string }, Row & { key: string }>(
+/** Builds the statements for one kind of credential. `sourceOf` returns the rows of the keys in `keys`, each with its user `u`. */
+export function statementsFor<Holder extends HolderRecord, More extends Values = Record<never, never>>({
+  sourceOf,
+  columns = sql``,
+  isVerifiedByPasskey = sql`false`,
+}: {
+  sourceOf(value: (name: 'keys' | (keyof More & string)) => Placeholder): SQL;
+  columns?: SQL;
+  isVerifiedByPasskey?: SQL;
+}): CreateHolderStatements<Holder, More> {
+  const find = <Row extends Holder>(own: SQL, grants: { columns: SQL; from: SQL }): FindByKeys<Row, More> => {
+    const statement = fixedStatement<More & { keys: string }, Row & { key: string }>(
       (value) => sql`
       select named.key, ${userColumns(isVerifiedByPasskey)}, ${currentVersion} as version,
         array_to_json(array(${ownPolicies} order by up.policy)) as own_policies ${columns} ${own} ${grants.columns}
-      from ${sourceOf(value('keys'))} ${grants.from}`,
+      from ${sourceOf(value)} ${grants.from}`,
     );
-    return async (executor, keys) => {
-      const found = await statement(executor, { keys: `{${keys.join()}}` });
+    return async (executor, keys, more) => {
+      const found = await statement(executor, { ...more, keys: `{${keys.join()}}` });
       return new Map(found.map((row) => [row.key, row]));
     };
   };
@@ -223,16 +235,17 @@ function statementsFor<Holder extends HolderRecord>(
 }
 
 /** The users of these sessions, whatever the status of the session and the user. */
-export const holdersBySession = statementsFor<HolderRecord & { session: SessionRecord }>(
-  (keys) => sql`${namedBy(keys, 'uuid')} join ${sessions} s on s.id = named.key join ${users} u on u.id = s."user"`,
-  sql`, ${sessionColumn}`,
-  sql`s.verified_by_passkey`,
-);
+export const holdersBySession = statementsFor<HolderRecord & { session: SessionRecord }>({
+  sourceOf: (value) =>
+    sql`${namedBy(value('keys'), 'uuid')} join ${sessions} s on s.id = named.key join ${users} u on u.id = s."user"`,
+  columns: sql`, ${sessionColumn}`,
+  isVerifiedByPasskey: sql`s.verified_by_passkey`,
+});
 
 /** The users of static tokens, by the hashes of these, whatever their status. */
-export const holdersByTokenHash = statementsFor<HolderRecord>(
-  (keys) => sql`${namedBy(keys, 'text')} join ${users} u on u.token_hash = named.key`,
-);
+export const holdersByTokenHash = statementsFor<HolderRecord>({
+  sourceOf: (value) => sql`${namedBy(value('keys'), 'text')} join ${users} u on u.token_hash = named.key`,
+});
 
 /** Returns one of these users for each combination of role and own policies; the others have the same rights. */
 export async function findPrincipalsAmong(executor: Executor, userIds: readonly string[]): Promise<PrincipalRecord[]> {

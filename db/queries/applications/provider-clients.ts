@@ -92,6 +92,10 @@ export interface UnregisteredClients {
   hosts: string[];
 }
 
+/** Whether the settings allow a client that nobody registered. */
+export const allowsUnregistered = ({ mode, hosts }: UnregisteredClients, id: string): boolean =>
+  mode === 'any' || (mode === 'listed' && hosts.includes(new URL(id).host));
+
 /** The settings about clients that nobody registered, as JSON. */
 export const unregisteredClients: SQL = sql`(
   select json_build_object('mode', st.unregistered_clients, 'hosts', st.unregistered_client_hosts) from ${settings} st

@@ -39,10 +39,10 @@ export interface StoredRecord extends Omit<NewRecord, 'created_at' | 'expires_at
   /** The refresh token that replaced it. Null if it has not been replaced. */
   successor: { hash: string; consumed_ago: number | null } | null;
   grant_record: GrantRecord | null;
-  /** Present for a client that nobody registered. */
+  /** Present if nobody registered the client, or for a token that was exchanged. */
   unregistered: UnregisteredClients | null;
-  /** The client of the token from which this one was exchanged. */
-  parent_client: string | null;
+  /** The clients that nobody registered among those of the tokens from which this one was exchanged. */
+  former_clients: string[];
 }
 
 interface Limits {
@@ -60,12 +60,23 @@ const consumedAgo = (row: SQL, shift: SQL) =>
  * Whether a record `r` is valid: neither expired nor used by a user or session that has ended. Whatever ends a grant, a client or a
  * resource deletes it. A session that has merely expired does not end what was issued for `offline_access`.
  */
-const isValid = (now: SQL, maxAge: SQL) => sql`r.expires_at > ${now}::timestamptz
+export const isValid = (now: SQL, maxAge: SQL) => sql`r.expires_at > ${now}::timestamptz
     and (r."user" is null or u.status = 'active')
     and (r.session is null or (
       (r.offline or s.expires_at > ${now}::timestamptz)
       and coalesce(s.created_at + ${maxAge}::float8 * interval '1 millisecond' > ${now}::timestamptz, true)
     ))`;
+
+/** The unregistered clients of the tokens from which `r` was exchanged, as JSON. */
+export const formerClients = sql`array_to_json(array(
+    with recursive former(client, parent) as (
+      select p.client, p.parent from ${oauthRecords} p where p.hash = r.parent
+      union all select p.client, p.parent from former join ${oauthRecords} p on p.hash = former.parent
+    ) select former.client from former where former.client like 'https://%'
+  ))`;
+
+/** The setting about unregistered clients, if `r` may depend on it. */
+export const unregisteredOf = sql`case when r.client like 'https://%' or r.parent is not null then ${unregisteredClients} end`;
 
 const recordColumns = (
   shift: SQL,
@@ -74,11 +85,10 @@ const recordColumns = (
     ${consumedAgo(sql`r`, shift)} as consumed_ago,
     (select json_build_object('id', g.id, 'user', g."user", 'client', g.client, 'scopes', g.scopes, 'resources', g.resources,
       'digest', g.digest) from ${oauthGrants} g where g.id = r."grant") as grant_record,
-    case when r.client like 'https://%' or p.client like 'https://%' then ${unregisteredClients} end as unregistered,
-    p.client as parent_client`;
+    ${unregisteredOf} as unregistered, ${formerClients} as former_clients`;
 
-const validRecords = sql`${oauthRecords} r left join ${users} u on u.id = r."user" left join ${sessions} s on s.id = r.session
-    left join ${oauthRecords} p on p.hash = r.parent`;
+/** Records `r` with their users `u` and sessions `s`. */
+const validRecords = sql`${oauthRecords} r left join ${users} u on u.id = r."user" left join ${sessions} s on s.id = r.session`;
 
 const byHash = fixedStatement<
   Record<'hash' | 'successors' | 'now' | 'maxAge' | 'shift', string | number | null>,

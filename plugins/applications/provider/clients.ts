@@ -62,10 +62,6 @@ export const grantableScopes = ({ scopes }: Pick<ClientSettings, 'scopes'>, reso
     ? [impliedScope]
     : resource.scopes.filter((scope) => scopes === null || scopes.includes(scope));
 
-/** Whether a setting allows a client that nobody registered. */
-export const allowsUnregistered = ({ mode, hosts }: UnregisteredClients, id: string): boolean =>
-  mode === 'any' || (mode === 'listed' && hosts.includes(new URL(id).host));
-
 /** The clients, as they are in the database at the time of the request. */
 export interface ClientDirectory {
   /** Reads a registered client, once for each request. */

@@ -1,11 +1,11 @@
 import { decodeJwt } from 'jose';
 import type { Configuration, KoaContextWithOIDC, Client as LibraryClient } from 'oidc-provider';
+import { allowsUnregistered } from '../../../db/queries/applications/provider-clients.js';
 import type { Config } from '../../../schemas/config.js';
-import { impliedScope, openIdScopes } from '../../../schemas/scopes.js';
+import { collectionScopes, impliedScope, openIdScopes } from '../../../schemas/scopes.js';
 import type { PrivateKey } from '../../tokens/signing-keys/key-pair.js';
 import { claimsByScope } from './claims.js';
 import {
-  allowsUnregistered,
   type ClientDirectory,
   isMetadataUrl,
   restrictMetadata,
@@ -18,7 +18,7 @@ import type { ClientGrants } from './grants.js';
 import { createPrompts } from './prompts.js';
 import type { ProviderRecords } from './records.js';
 import type { ResourceIndicators } from './resources.js';
-import { collectionScopes, isOwnScope, secondFactorAcr } from './scopes.js';
+import { isOwnScope, secondFactorAcr } from './scopes.js';
 
 const minute = 60;
 const day = 86_400;

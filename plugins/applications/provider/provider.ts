@@ -2,6 +2,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import type { KoaContextWithOIDC, Client as LibraryClient, Provider } from 'oidc-provider';
 import type { Config } from '../../../schemas/config.js';
+import { opaqueAccessToken } from '../../tokens/opaque-access-tokens.js';
 import type { createSecretCheck } from './clients.js';
 import { configure, endpoints, type ProviderParts, withoutImplied } from './configuration.js';
 import { currentContext, type Exchange, exchangeOf, type ProviderServices } from './exchange.js';
@@ -42,16 +43,24 @@ export function createProvider(
   const provider = new library.Provider(issuerOf(config), configure(parts, config));
   fixUrls(provider, config, base);
   useOwnSessions(services, provider);
-  const { Client, RefreshToken } = provider;
+  const { Client, AccessToken, RefreshToken } = provider;
 
   Client.prototype.compareClientSecret = async function (this: LibraryClient, given: string) {
     const ctx = currentContext(library) as KoaContextWithOIDC;
     return checkSecret(this, given, exchangeOf(ctx).client);
   } as never;
 
-  const prototype = RefreshToken.prototype as unknown as { generateTokenId(): string };
-  const { generateTokenId } = prototype;
-  prototype.generateTokenId = function () {
+  type TokenPrototype = { aud?: unknown; generateTokenId(): string };
+  const accessTokens = AccessToken.prototype as unknown as TokenPrototype;
+  const { generateTokenId: generateAccessTokenId } = accessTokens;
+  accessTokens.generateTokenId = function () {
+    const id = generateAccessTokenId.call(this);
+    return this.aud === undefined ? opaqueAccessToken(id) : id;
+  };
+
+  const refreshTokens = RefreshToken.prototype as unknown as TokenPrototype;
+  const { generateTokenId } = refreshTokens;
+  refreshTokens.generateTokenId = function () {
     const ctx = currentContext(library);
     const replaced = (ctx?.oidc.entities as { RotatedRefreshToken?: { jti: string } } | undefined)?.RotatedRefreshToken;
     if (!ctx || !replaced) return generateTokenId.call(this);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Adapter, AdapterPayload, KoaContextWithOIDC } from 'oidc-provider';
+import { allowsUnregistered } from '../../../db/queries/applications/provider-clients.js';
 import {
   consumeRecord,
   deleteFamily,
@@ -14,7 +15,7 @@ import {
 } from '../../../db/queries/applications/records.js';
 import { clockOffset } from '../../platform/clock.js';
 import { hashToken } from '../../tokens/refresh-tokens.js';
-import { allowsUnregistered, type ClientDirectory, isMetadataUrl } from './clients.js';
+import { type ClientDirectory, isMetadataUrl } from './clients.js';
 import { currentContext, type Exchange, exchangeOf, type Library, type ProviderServices } from './exchange.js';
 import type { ClientGrants } from './grants.js';
 import type { Handles } from './handles.js';
@@ -234,8 +235,8 @@ export function createProviderRecords(
 }
 
 /** Whether the settings still allow the clients of a record, if nobody registered them. */
-function isAllowed({ client, parent_client: parent, unregistered }: StoredRecord): boolean {
-  return [client, parent].every((id) => {
+function isAllowed({ client, former_clients: former, unregistered }: StoredRecord): boolean {
+  return [client, ...former].every((id) => {
     if (id === null || !isMetadataUrl(id)) return true;
     return unregistered !== null && allowsUnregistered(unregistered, id);
   });

@@ -1,13 +1,4 @@
-import { openIdScopes } from '../../../schemas/scopes.js';
-import { permittedCollections } from '../../items/rules.js';
-
-/** The scopes for the service's own API: all of it, or an action on the items of a collection. */
-export const collectionScopes: readonly string[] = [
-  '*',
-  ...permittedCollections.flatMap((name) =>
-    ['read', 'create', 'update', 'delete', '*'].map((action) => `${name}:${action}`),
-  ),
-];
+import { collectionScopes, openIdScopes } from '../../../schemas/scopes.js';
 
 /** The value of `acr_values` with which a client requires a second factor. */
 export const secondFactorAcr = 'urn:gatehouse:mfa';
