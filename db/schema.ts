@@ -713,6 +713,8 @@ export const activity = pgTable(
     reason: varchar('reason', { length: 32 }).$type<FailureReason>(),
     /** The user who did it; null: an anonymous caller, such as one whose login was refused, or the service itself. */
     user: uuid('user'),
+    /** The application that acted for the user; null: the user themselves. */
+    actor: uuid('actor'),
     /** The item that was affected. For a login that was refused, the account that the caller tried to log in to. */
     collection: varchar('collection', { length: 16 }),
     item: varchar('item', { length: 64 }),

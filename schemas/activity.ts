@@ -35,6 +35,7 @@ export const activityActions = {
   email_change: 'Confirmed a new email address with a link.',
   application_allow: 'Gave an application access to their account.',
   application_withdraw: 'Withdrew the access of an application.',
+  token_exchange: 'An application exchanged an access token of the user for one of its own.',
   export: 'Exported their account data.',
   secret_create: 'Created a new secret for a client.',
   mail_retry: 'Retried an email that had failed.',
@@ -126,6 +127,7 @@ export const activityProperties = {
     ),
   ),
   user: Related('The user who performed the action. Null for anonymous callers and the service itself.', 'User'),
+  actor: Related('The application that acted for the user. Null if the user acted without one.', 'Client'),
   collection: Nullable(literals(activityCollections, 'The collection of the affected item.')),
   item: Nullable(
     Type.String({
@@ -153,6 +155,7 @@ export const activitySchemas = readSchemas({
     code: null,
     reason: null,
     user: '0c9d5d6e-3f0b-4d0c-9d53-6a4f1e0c8b21',
+    actor: null,
     collection: 'users',
     item: '5b6f7a0e-1f3c-4c59-9d0a-0f6d3e2b1a47',
     ip: '192.0.2.7',

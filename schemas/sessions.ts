@@ -139,6 +139,16 @@ export const Session = named(
       last_used_at: Timestamp('When the session was last used, accurate to the minute.'),
       expires_at: Timestamp('When the session ends unless it is refreshed first.'),
       current: Type.Boolean({ description: 'Whether this is the current session.' }),
+      applications: Type.Array(
+        Closed({
+          id: Type.String({ description: 'The ID of the client.' }),
+          name: Type.String({ description: 'The name of the application.' }),
+        }),
+        {
+          description:
+            'The applications that have valid tokens from this session, including those that act for the user. Their tokens end with the session.',
+        },
+      ),
     },
     { description: 'A session, which starts with a login and continues with each refresh.' },
   ),
@@ -157,6 +167,7 @@ export const SessionsResponse = named(
       last_used_at: '2026-01-05T09:12:00.000Z',
       expires_at: '2026-01-12T09:12:00.000Z',
       current: true,
+      applications: [{ id: '3c1d5f7a-8b2e-4c6d-9a0f-1e2b3c4d5e6f', name: 'Team calendar' }],
     },
   ]),
 );

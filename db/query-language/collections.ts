@@ -258,6 +258,7 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
       ...required('text', 16, 'outcome'),
       ...texts(32, 'code', 'reason'),
       ['user', value('user', 'uuid', { target: 'users' })],
+      ['actor', value('actor', 'uuid', { target: 'clients' })],
       ...texts(16, 'collection'),
       ...texts(64, 'item'),
       ...texts(45, 'ip'),

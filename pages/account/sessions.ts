@@ -14,6 +14,7 @@ interface Session {
   created_at: string;
   last_used_at: string;
   current: boolean;
+  applications: { name: string }[];
 }
 
 const listSessions = async () => (await callSignedIn<{ data: Session[] }>('GET', '/users/me/sessions')).data;
@@ -90,6 +91,10 @@ function sessionItem(session: Session, index: number, end: () => Promise<void>):
   find('[data-used]', item).textContent = text('status_session_used', { date: momentText(session.last_used_at) });
   const begun = text('status_session_begun', { date: momentText(session.created_at) });
   find('[data-begun]', item).textContent = session.address ? ` · ${begun}` : begun;
+  const applications = find('[data-applications]', item);
+  const names = session.applications.map(({ name }) => name);
+  applications.hidden = names.length === 0;
+  applications.textContent = text('status_session_applications', { names: listText(names) });
   find('[data-current]', item).hidden = !session.current;
   button.hidden = session.current;
   onPress(button, end);
@@ -102,6 +107,8 @@ function iconOf(device: string | null): string {
   if (/android|ios|iphone|phone/i.test(device ?? '')) return 'phone';
   return device !== null && !/windows|mac|linux|chrome os|bsd/i.test(device) ? 'program' : 'desktop';
 }
+
+const listText = (names: string[]) => new Intl.ListFormat(page.language).format(names);
 
 const momentText = (moment: string) =>
   new Intl.DateTimeFormat(page.language, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(moment));

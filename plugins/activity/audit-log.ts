@@ -33,6 +33,7 @@ export function createAuditLog({ db, clock, rateLimits }: Services, signatures: 
       code,
       reason,
       user: origin?.userId ?? null,
+      actor: origin?.credential?.client ?? null,
       collection,
       item: item === null ? null : String(item),
       ip: origin?.client.ip ?? null,
@@ -66,7 +67,7 @@ export function createAuditLog({ db, clock, rateLimits }: Services, signatures: 
       await insertActivity(db, [
         decision === 'yes'
           ? rowOf(origin, event, 'failure', code, reason)
-          : rowOf({ ...origin, userId: null }, omitted, 'failure', null),
+          : rowOf({ ...origin, userId: null, credential: null }, omitted, 'failure', null),
       ]);
     },
   };
@@ -100,7 +101,10 @@ function createIds(): (now: Date) => string {
   };
 }
 
-/** The text that the signature of a row covers, for writing and for verifying. */
+/**
+ * The text that the signature of a row covers, for writing and for verifying. Only a row with an actor has a last element for it, so that
+ * rows of earlier versions remain valid.
+ */
 export const contentOf = (row: Omit<NewActivity, 'seal'>): string =>
   JSON.stringify([
     'row',
@@ -117,4 +121,5 @@ export const contentOf = (row: Omit<NewActivity, 'seal'>): string =>
     row.userAgent,
     row.requestId,
     row.changed,
+    ...(row.actor === null ? [] : [row.actor]),
   ]);

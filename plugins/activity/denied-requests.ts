@@ -51,11 +51,12 @@ export const deniedRequestsPlugin = definePlugin('activity/denied-requests', ({ 
     if (!recordedAs || !this.isAdmitted || !(thrown instanceof ApiError) || !isRefusal(thrown)) return;
     const [action, collection] = recordedAs;
     const { principal, client } = this;
-    const userId = principal?.userId ?? null;
+    const origin = principal ?? { userId: null, client };
+    const { userId } = origin;
     const own = access === 'authenticated' && collection === 'users' ? userId : null;
     const item = thrown.subject ?? keyIn(this) ?? own;
     try {
-      await activity.recordRefusal({ userId, client }, { action, collection, item }, thrown.code, thrown.reason);
+      await activity.recordRefusal(origin, { action, collection, item }, thrown.code, thrown.reason);
     } catch (error) {
       this.log.error({ err: error }, 'a denied request could not be recorded in the audit log');
     }

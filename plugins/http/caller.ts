@@ -34,6 +34,8 @@ export interface Origin {
   /** Null for an anonymous caller. */
   userId: string | null;
   client: Client;
+  /** What they authenticated with, if an application could act for them. */
+  credential?: Pick<Credential, 'client'> | null;
 }
 
 /** What a user may do, combined from all policies that apply to this request. */

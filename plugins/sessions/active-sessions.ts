@@ -95,4 +95,5 @@ const toSession = (session: ActiveSessionRecord, current: string | null): Sessio
   last_used_at: session.lastUsedAt,
   expires_at: session.expiresAt,
   current: session.id === current,
+  applications: session.applications,
 });

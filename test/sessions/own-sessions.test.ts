@@ -74,6 +74,7 @@ t.test('users can list their sessions from each of them', async (t) => {
   const [one] = await list(held[0]?.headers ?? {});
   t.strictSame(Object.keys(one ?? {}).sort(), [
     'address',
+    'applications',
     'created_at',
     'current',
     'device',

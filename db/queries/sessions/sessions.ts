@@ -1,6 +1,6 @@
 import { and, desc, eq, exists, gt, inArray, lt, lte, ne, not, or, sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
-import { oauthRecords, sessionClients, sessions } from '../../schema.js';
+import { clients, oauthGrants, oauthRecords, sessionClients, sessions } from '../../schema.js';
 import { rows } from '../../statements.js';
 
 /** Deletes a session and with it every token of its family. @returns the id of its user; undefined when there was none */
@@ -66,7 +66,17 @@ export interface ActiveSessionRecord {
   expiresAt: Date;
   ip: string | null;
   userAgent: string | null;
+  /** The applications that have valid tokens from this session, by name. */
+  applications: { id: string; name: string }[];
 }
+
+const applicationsOf = (now: Date) => sql<ActiveSessionRecord['applications']>`(
+  select coalesce(json_agg(json_build_object('id', held.client, 'name', held.name) order by held.name, held.client), '[]') from (
+    select distinct r.client, coalesce(c.name, g.client_name, r.client) as name
+    from ${oauthRecords} r left join ${clients} c on c.id = r.registered_client left join ${oauthGrants} g on g.id = r."grant"
+    where r.session = ${sessions}.id and r.kind in ('AccessToken', 'RefreshToken') and r.consumed_at is null
+      and r.expires_at > ${now.toISOString()}::timestamptz
+  ) held)`;
 
 /** The sessions of a user that have not expired, most recently used first. */
 export async function listActiveSessions(
@@ -77,7 +87,7 @@ export async function listActiveSessions(
 ): Promise<ActiveSessionRecord[]> {
   const { id, createdAt, lastUsedAt, expiresAt, ip, userAgent } = sessions;
   return executor
-    .select({ id, createdAt, lastUsedAt, expiresAt, ip, userAgent })
+    .select({ id, createdAt, lastUsedAt, expiresAt, ip, userAgent, applications: applicationsOf(now) })
     .from(sessions)
     .where(and(eq(sessions.user, user), gt(expiresAt, now)))
     .orderBy(desc(lastUsedAt), desc(createdAt), id)

@@ -2,13 +2,14 @@ import type { KoaContextWithOIDC } from 'oidc-provider';
 import type { GrantRecord } from '../../../db/queries/applications/grants.js';
 import type { ClientRecord, UnregisteredClients } from '../../../db/queries/applications/provider-clients.js';
 import type { NewRecord, StoredRecord } from '../../../db/queries/applications/records.js';
-import type { Client } from '../../http/caller.js';
+import type { ActivityEvent } from '../../activity/service.js';
+import type { Client, Origin } from '../../http/caller.js';
 import type { Services } from '../../platform/plugin.js';
 
 export type Library = typeof import('./library.js');
 
 /** What the provider uses. It is read when the service starts, although the provider starts later. */
-export type ProviderServices = Pick<Services, 'config' | 'db' | 'clock' | 'log'>;
+export type ProviderServices = Pick<Services, 'config' | 'db' | 'clock' | 'log' | 'activity'>;
 
 /** The session of the browser that sent a request. */
 export interface BrowserSession {
@@ -36,6 +37,7 @@ export interface Exchange {
   work: {
     consumed: StoredRecord[];
     saved: NewRecord[];
+    events: { origin: Origin; event: ActivityEvent }[];
   };
   /** The code or token that a token request presents. */
   source?: StoredRecord;
@@ -70,7 +72,7 @@ export const createExchange = (
   records: new Map(),
   clients: new Map(),
   grants: new Map(),
-  work: { consumed: [], saved: [] },
+  work: { consumed: [], saved: [], events: [] },
 });
 
 /** The exchange of a request. `createProvider` attaches it to the request that it passes to the library. */

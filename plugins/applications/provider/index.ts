@@ -35,8 +35,8 @@ const maxResponseBytes = 64 * 1024;
  * once, so a change of keys creates a new provider, which takes some milliseconds.
  */
 export function createProviderRunner(services: Services): () => Promise<RunningProvider> {
-  const { config, db, clock, log, basePath: base, signingKeys, locales } = services;
-  const used: ProviderServices = { config, db, clock, log };
+  const { config, db, clock, log, activity, basePath: base, signingKeys, locales } = services;
+  const used: ProviderServices = { config, db, clock, log, activity };
   let parts: Promise<Awaited<ReturnType<typeof createParts>>> | undefined;
   let running: { version: string; current: RunningProvider } | undefined;
 

@@ -51,7 +51,7 @@ export interface ProviderRecords {
  * killed before that, nothing has happened, and the client can repeat its request.
  */
 export function createProviderRecords(
-  { db, clock, config }: ProviderServices,
+  { db, clock, config, activity }: ProviderServices,
   library: Library,
   { handles, clients, grants }: { handles: Handles; clients: ClientDirectory; grants: ClientGrants },
 ): ProviderRecords {
@@ -218,13 +218,14 @@ export function createProviderRecords(
       resource,
     }),
 
-    store: async ({ work: { consumed, saved } }) => {
+    store: async ({ work: { consumed, saved, events } }) => {
       if (consumed.length + saved.length === 0) return;
       const ended = new errors.InvalidGrant('the session or the access of the client has ended');
       const outcome = await db.transaction(async (tx) => {
         const work = { consumed, saved, grants: saved.flatMap(({ grant }) => grant ?? []) };
         const stored = await storeTokenWork(tx, work, limits());
         if (stored === 'ended') throw ended;
+        for (const { origin, event } of events) await activity.record(tx, origin, [event]);
         return stored;
       });
       if (outcome === 'used') throw new errors.InvalidGrant('it was used before');

@@ -84,6 +84,10 @@ export function allowTokenExchange(
     if (info && resource !== undefined) token.resourceServer = new provider.ResourceServer(resource, info);
     ctx.oidc.entity('AccessToken', token);
     const value = await token.save();
+    exchange.work.events.push({
+      origin: { userId: user, client: exchange.client, credential: { client: client.clientId } },
+      event: { action: 'token_exchange', collection: 'sessions', item: subject.sessionUid ?? null },
+    });
     const scope = asked.filter((each) => each !== impliedScope).join(' ');
     ctx.body = {
       access_token: value,

@@ -1,0 +1,2 @@
+-- Works with builds since 0000_initial.
+ALTER TABLE "activity" ADD COLUMN "actor" uuid;
