@@ -322,7 +322,7 @@ export const emailCodes = pgTable(
     bindingHash: varchar('binding_hash', { length: 64 }).notNull(),
     /** The number of further wrong codes after which the code is void. The link remains valid. */
     attemptsLeft: integer('attempts_left').notNull(),
-    /** The account page that the browser opens after a login with the link; null: the account page itself. It is not in the email. */
+    /** The account page or app that the browser opens after a login with the link; null: the account page. It is not in the email. */
     redirect: varchar('redirect', { length: 255 }),
     /** `used_links` of the user at the time. The request is void once the user's status, address, password or provider changes. */
     usedLinks: integer('used_links').notNull(),

@@ -282,6 +282,12 @@ const browsers = {
     description:
       'Comma-separated list of the origins whose pages and apps can call the API with cookies and tokens if CORS_ENABLED is true. The origin of a page must match exactly.',
   }),
+  ACCOUNT_RETURN_ORIGINS: separated('origin-list', {
+    expected:
+      'a comma-separated list of origins as browsers write them, such as https://app.example.com or capacitor://localhost: without a path, trailing slash, or default port, and in lowercase',
+    description:
+      'Comma-separated list of the origins of apps that use session cookies. These apps can link to `/account/login?return_to=<URL>`, and users return to the URL after they have signed in. A URL of another origin is ignored.',
+  }),
 };
 
 const passwords = {

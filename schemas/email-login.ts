@@ -20,6 +20,13 @@ export const RequestEmailLoginBody = named(
             'The path to which the browser is redirected after a login with the link. It must be the path of an account page, without a query. The email does not contain it.',
         }),
       ),
+      return_to: Type.Optional(
+        Type.String({
+          maxLength: 1024,
+          description:
+            'The URL of an app to which the browser is redirected after a login with the link, instead of `redirect`. Ignored unless its origin is in `ACCOUNT_RETURN_ORIGINS` and it has at most 255 characters. The email does not contain it.',
+        }),
+      ),
       binding: Binding(
         'For apps without cookies: at least 32 random characters. Send the same value with the code; otherwise, the code does not work.',
       ),

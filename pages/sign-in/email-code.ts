@@ -35,10 +35,8 @@ export function startEmailCode(settled: Promise<void>): void {
 
   const send = async (to: string) => {
     await settled;
-    // For the link in the email, which may be opened in another browser. Without its query, because the service accepts only a path.
-    const [path] = page.redirect.split(/[?#]/, 1);
-    const redirect = path === `${page.base}/account` ? {} : { redirect: path };
-    await callWithCookie('POST', '/auth/email/request', { email: to, ...redirect });
+    // For the link in the email, which may be opened in another browser.
+    await callWithCookie('POST', '/auth/email/request', { email: to, ...targetOfLink() });
     remember({ email: to, at: Date.now() });
     stopPause();
     stopPause = startPause(resend);
@@ -111,6 +109,13 @@ export function startEmailCode(settled: Promise<void>): void {
     stopPause = startPause(resend, resendPause - Math.floor((Date.now() - before.at) / 1000));
     askForCode(before.email);
   }
+}
+
+/** Where the link in the email leads. A path has no query, because the service accepts none. */
+function targetOfLink() {
+  if (page.returnTo !== undefined) return { return_to: page.returnTo };
+  const [path] = page.redirect.split(/[?#]/, 1);
+  return path === `${page.base}/account` ? {} : { redirect: path };
 }
 
 /** Next to the password field, a button requests the code. It requires only the address. */

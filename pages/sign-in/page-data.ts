@@ -9,8 +9,10 @@ interface SignInData extends PageData {
     /** Signing in with a code or a link from an email. */
     emailLogin: boolean;
   };
-  /** Where to go after signing in. The service has checked that it is one of these pages. */
+  /** Where to go after signing in. The service has checked that it is one of these pages, or `returnTo`. */
   redirect: string;
+  /** The URL of an app to which the user returns. The service has checked its origin. */
+  returnTo?: string;
   /** Whether the user is signed in, but must prove their identity again. */
   signsInAgain?: boolean;
   /** The email address that the application suggests. */

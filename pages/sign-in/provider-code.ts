@@ -34,7 +34,8 @@ export function startProviderCode(settled: Promise<void>): boolean {
   enableCodeFields(find('#provider-code'));
   find('[data-leave-provider]').addEventListener('click', () => {
     forgetAttempt();
-    location.assign(withQuery(page.links.login, { redirect: page.redirect }));
+    const { redirect, returnTo } = page;
+    location.assign(withQuery(page.links.login, returnTo === undefined ? { redirect } : { return_to: returnTo }));
   });
   find<HTMLInputElement>('#provider-otp').focus();
   return true;

@@ -10,7 +10,7 @@ import { requireSession } from '../http/credential.js';
 import type { EnqueueRequestedMail } from '../mail/requested-mails.js';
 import type { Services } from '../platform/plugin.js';
 import { padRefusal } from '../platform/response-time-padding.js';
-import { accountPath } from '../platform/urls.js';
+import { accountPath, returnUrl } from '../platform/urls.js';
 import type { SecondFactorUser } from '../second-factor/service.js';
 import { addressToSignIn } from '../sessions/address-to-sign-in.js';
 import type { IssuedSession } from '../sessions/issuing.js';
@@ -30,10 +30,14 @@ export interface EmailLogin {
    * Requests an email with a code and a link, which is sent if the address belongs to an active user of this service. This method
    * enqueues the same job for every address and does not look up the user, so neither the response nor its time reveals anything.
    * @param request.redirect the path of the account page that the page behind the link opens after the login
+   * @param request.returnTo the URL of an app that it opens instead; ignored if it is not allowed
    * @param request.binding what identifies the browser or app in which the code will work
    * @throws {ApiError} FORBIDDEN if sign-in by email is turned off; INVALID_PAYLOAD if the redirect is not allowed
    */
-  request(request: { email: string; redirect: string | undefined; binding: Binding }, client: Client): Promise<void>;
+  request(
+    request: { email: string; redirect?: string | undefined; returnTo?: string | undefined; binding: Binding },
+    client: Client,
+  ): Promise<void>;
   /**
    * Requests an email with a code that makes the caller's session fresh. It is sent only if the user has no other proof of identity
    * in this service (`methods` of REAUTHENTICATION_REQUIRED contains `email`).
@@ -41,7 +45,7 @@ export interface EmailLogin {
    */
   requestConfirmation(caller: Principal): Promise<void>;
   /**
-   * Returns whose link this is and which account page it opens after the login, without using it.
+   * Returns whose link this is and which account page or app it opens after the login, without using it.
    * @throws {ApiError} FORBIDDEN if sign-in by email is turned off; INVALID_TOKEN if this is not a token; INVALID_CREDENTIALS if the
    *   link was used, has expired, or is void
    */
@@ -85,7 +89,7 @@ export function createEmailLogin(
 ): EmailLogin {
   const { begin } = sessions;
   /** The page that the link opens. */
-  const page = `${config.PUBLIC_URL}/account/email-login`;
+  const linkPage = `${config.PUBLIC_URL}/account/email-login`;
 
   const requireTurnedOn = async () => {
     const settings = await readSettings(db);
@@ -98,6 +102,10 @@ export function createEmailLogin(
     const reason = 'redirect must be the path of an account page, without a query';
     throw new ApiError('INVALID_PAYLOAD', { reason });
   };
+
+  /** Whether the page behind a link may open this: the setting may have changed since the link was requested. */
+  const isAllowedTarget = (target: string) =>
+    target.startsWith('/') || returnUrl(config.ACCOUNT_RETURN_ORIGINS, target) !== undefined;
 
   const complete = async (
     user: SecondFactorUser,
@@ -143,17 +151,20 @@ export function createEmailLogin(
   };
 
   return {
-    request: async ({ email: given, redirect, binding }, client) => {
+    request: async ({ email: given, redirect, returnTo, binding }, client) => {
       const email = await addressToSignIn(db, given);
       await requireTurnedOn();
       // It is stored with the request. Nothing that an anonymous caller sends is in the email.
-      const opens = redirect === undefined ? {} : { redirect: requireAccountPage(redirect) };
+      const page = redirect === undefined ? undefined : requireAccountPage(redirect);
+      const app = returnUrl(config.ACCOUNT_RETURN_ORIGINS, returnTo);
+      const target = app !== undefined && app.length <= maxRedirectLength ? app : page;
+      const opens = target === undefined ? {} : { redirect: target };
       const [bindingHash] = emailCodes.bindingHashes(binding);
       const requestedAt = clock().toISOString();
       await requestMail(email, client, (origin) =>
         db.transaction(async (tx) => {
           const request = { ...origin, ...opens, requestedAt, binding: bindingHash };
-          await mail.enqueue(tx, { ...request, kind: 'email_login', email, url: page });
+          await mail.enqueue(tx, { ...request, kind: 'email_login', email, url: linkPage });
           // The event names no user, because the address is not looked up here. What the caller typed may not even be an address.
           await activity.record(tx, { userId: null, client }, [requested]);
         }),
@@ -182,7 +193,7 @@ export function createEmailLogin(
       const found = await proofs.find(token);
       if (!found) throw invalidCredentials(undefined, 'void_link');
       const { redirect, user } = found;
-      return { email: user.email ?? '', ...(redirect === null ? {} : { redirect }) };
+      return { email: user.email ?? '', ...(redirect !== null && isAllowedTarget(redirect) ? { redirect } : {}) };
     },
 
     login: async (credential, options, client) => {

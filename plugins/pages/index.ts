@@ -72,6 +72,7 @@ export const pagesPlugin = definePlugin('pages', (services, app) => {
     passwordMinLength: config.PASSWORD_MIN_LENGTH,
     passkeyDomain: config.WEBAUTHN_RP_ID,
     base: basePath,
+    returnOrigins: config.ACCOUNT_RETURN_ORIGINS,
   });
 
   const visitOf = createVisitReader(config);

@@ -1,6 +1,6 @@
 import { parseUrl } from '../../schemas/common.js';
 import type { Locale, Locales } from '../platform/locales.js';
-import { accountPath } from '../platform/urls.js';
+import { accountPath, returnUrl } from '../platform/urls.js';
 import type { Assets } from './assets.js';
 import type { Project } from './project.js';
 import type { OfferedProvider } from './providers.js';
@@ -45,6 +45,8 @@ export interface SharedByPages {
   urlOf(path: string): string;
   /** The account page to which the user returns after the login, if the request names one. */
   redirect: string | undefined;
+  /** The URL of an app to which the user returns after the login, if the request names one that is allowed. */
+  returnTo: string | undefined;
   /** Why the user returned without what they went for, from a provider or a link. */
   reason: string | undefined;
 }
@@ -94,6 +96,8 @@ interface Dependencies {
   passkeyDomain: string;
   /** The path of the service's public URL, without a trailing slash. */
   base: string;
+  /** The origins of the apps to which users can return after the login. */
+  returnOrigins: readonly string[];
 }
 
 export function createPageRenderer(deps: Dependencies): PageRenderer {
@@ -122,9 +126,10 @@ export function createPageRenderer(deps: Dependencies): PageRenderer {
       links: { account: urlOf(''), login: urlOf('/login') },
       urlOf,
       redirect: accountPath(base, query.redirect),
+      returnTo: returnUrl(deps.returnOrigins, query.return_to),
       reason: asText(query.reason),
     };
-    const { offers, providers, links, redirect, reason } = shared;
+    const { offers, providers, links, redirect, returnTo, reason } = shared;
     const { view, data } = add?.(shared) ?? {};
     const theme = themeName(project.project_color);
 
@@ -132,7 +137,7 @@ export function createPageRenderer(deps: Dependencies): PageRenderer {
       page: name,
       t: texts.all,
       lang: locale.tag,
-      languages: languagesOf(locales, locale, { redirect, reason }),
+      languages: languagesOf(locales, locale, { redirect, return_to: returnTo, reason }),
       project: { name: project.project_name, logo: project.project_logo },
       offers,
       links,

@@ -28,20 +28,25 @@ export const signInPage = (name: string, link?: Link, target?: SignInFor): Page 
   ...(target ? { locales: target.locales } : {}),
   add: (shared) => {
     const { base, project, query, reason, urlOf } = shared;
+    const returnTo = target ? undefined : shared.returnTo;
     const redirect = target?.redirect ?? shared.redirect;
     const offers = { ...shared.offers, emailLogin: project.email_login };
     const links = { ...shared.links, forgotPassword: urlOf('/forgot-password'), register: urlOf('/register') };
-    const to = redirect ?? links.account;
+    const to = returnTo ?? redirect ?? links.account;
+    const loginAgain =
+      returnTo === undefined
+        ? loginWith(links.login, { redirect: to })
+        : loginWith(links.login, { return_to: returnTo });
     const providers = shared.providers
       .filter(({ session }) => session)
-      .map((provider) => ({ ...provider, href: providerUrl(base, provider.name, loginWith(links.login, to)) }));
+      .map((provider) => ({ ...provider, href: providerUrl(base, provider.name, loginAgain) }));
     return {
       view: {
         offers,
         links,
-        application: target?.application ?? null,
+        application: target?.application ?? (returnTo === undefined ? null : new URL(returnTo).host),
         signs_in_again: target?.again === true,
-        login_again: redirect === undefined ? links.login : loginWith(links.login, redirect),
+        login_again: to === links.account ? links.login : loginAgain,
         registration: project.public_registration && offers.passwordLogin,
         login_providers: providers,
         register_providers: providers.filter(({ registers }) => registers),
@@ -50,6 +55,7 @@ export const signInPage = (name: string, link?: Link, target?: SignInFor): Page 
       data: {
         offers,
         redirect: to,
+        returnTo,
         signsInAgain: target?.again === true,
         loginHint: target?.loginHint?.slice(0, 128),
         verifiesEmail: project.public_registration_verify_email,
@@ -68,8 +74,8 @@ export const errorPage = (status: number): Page => ({
 });
 
 /** The sign-in page, which redirects the user after the login. */
-const loginWith = (login: string, redirect: string) =>
-  `${login}${login.includes('?') ? '&' : '?'}${new URLSearchParams({ redirect })}`;
+const loginWith = (login: string, target: { redirect: string } | { return_to: string }) =>
+  `${login}${login.includes('?') ? '&' : '?'}${new URLSearchParams(target)}`;
 
 /** The URL that starts a login at a provider. @param back the sign-in page, which redirects the user or displays the error */
 const providerUrl = (base: string, name: string, back: string) =>

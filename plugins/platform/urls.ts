@@ -53,6 +53,22 @@ export function webUrl(text: string): URL | undefined {
 /** Whether a text is an https URL, such as that of an avatar. */
 export const isHttpsUrl = (text: string): boolean => /^https:\/\/[^\s]+$/i.test(text) && parseUrl(text) !== undefined;
 
+/** Characters of a URL to return to, when it is encoded in a query. A login through a provider carries it along. */
+const maxReturnLength = 900;
+
+/**
+ * Normalizes the URL of an app to which the user returns after the login; undefined if its origin is not in the list.
+ * @param origins origins as browsers write them, of websites or of apps with their own scheme
+ */
+export function returnUrl(origins: readonly string[], wanted: unknown): string | undefined {
+  if (typeof wanted !== 'string' || ambiguous.test(wanted)) return undefined;
+  const url = parseUrl(wanted);
+  const isPlain = url?.username === '' && url.password === '';
+  // The URLs of apps have no origin in the sense of the URL standard.
+  if (!isPlain || !origins.includes(`${url.protocol}//${url.host}`)) return undefined;
+  return encodeURIComponent(url.href).length <= maxReturnLength ? url.href : undefined;
+}
+
 const here = 'http://here.invalid';
 
 /**

@@ -30,19 +30,20 @@ export function requestEmailLogin(app: App): void {
       },
     },
     async (request, reply) => {
-      const { email, redirect, binding } = request.body;
+      const { email, redirect, return_to: returnTo, binding } = request.body;
       if (email === undefined) {
-        const isForSession = request.principal !== null && redirect === undefined && binding === undefined;
+        const others = [redirect, returnTo, binding];
+        const isForSession = request.principal !== null && others.every((value) => value === undefined);
         if (!isForSession) throw new ApiError('INVALID_PAYLOAD', { reason: 'email is required' });
         await app.emailLogin.requestConfirmation(request.currentUser);
         return reply.code(204).send();
       }
       if (binding !== undefined) {
-        await app.emailLogin.request({ email, redirect, binding: ['app', binding] }, request.client);
+        await app.emailLogin.request({ email, redirect, returnTo, binding: ['app', binding] }, request.client);
         return reply.code(204).send();
       }
       const { value, hash } = app.emailLoginBrowser.choose(request);
-      await app.emailLogin.request({ email, redirect, binding: ['browser', hash] }, request.client);
+      await app.emailLogin.request({ email, redirect, returnTo, binding: ['browser', hash] }, request.client);
       app.emailLoginBrowser.set(reply, value);
       return reply.code(204).send();
     },

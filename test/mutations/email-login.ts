@@ -139,8 +139,8 @@ export const emailLogin: readonly Mutation[] = [
     fault: 'the redirect is in the email',
     edits: [
       {
-        find: 'email, url: page }',
-        replace: 'email, url: redirect === undefined ? page : `${page}?redirect=${redirect}` }',
+        find: 'email, url: linkPage }',
+        replace: 'email, url: redirect === undefined ? linkPage : `${linkPage}?redirect=${redirect}` }',
       },
     ],
     tests,
