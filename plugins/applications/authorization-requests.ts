@@ -13,6 +13,7 @@ import type { BrowserSession } from './provider/exchange.js';
 import { consentTo } from './provider/grants.js';
 import type { RunningProvider } from './provider/index.js';
 import { secondFactorAcr } from './provider/scopes.js';
+import { createHasSecondFactor } from './second-factors.js';
 
 /** A client, as the user sees it. */
 export interface DisplayedClient {
@@ -31,6 +32,8 @@ export interface RequestedAccess {
 export type NextStep =
   /** Redirect to the provider, which continues the request. */
   | { kind: 'continue'; to: string }
+  /** Set up the second factor that a policy requires, on the account page. */
+  | { kind: 'set-up' }
   | {
       kind: 'sign-in';
       client: DisplayedClient;
@@ -92,9 +95,12 @@ interface Request {
 const requiresNewProof: ReadonlySet<string> = new Set(['login_prompt', 'max_age', 'create_prompt', 'id_token_hint']);
 
 export function createAuthorizationRequests(
-  { db, clock, activity }: Services,
+  services: Services,
   running: () => Promise<RunningProvider>,
 ): AuthorizationRequests {
+  const { db, clock, activity } = services;
+  const hasSecondFactor = createHasSecondFactor(services);
+
   const find = async (id: string, browserIds: readonly string[]): Promise<Request | undefined> => {
     if (!browserIds.includes(id)) return undefined;
     const { records, provider } = await running();
@@ -112,7 +118,9 @@ export function createAuthorizationRequests(
     if (reasons.some((reason) => requiresNewProof.has(reason)) && session.authenticatedAt < record.created_at)
       return false;
     if (!params.acr_values?.split(' ').includes(secondFactorAcr)) return true;
-    return (await findSignIn(db, session.id))?.amr.includes('mfa') === true;
+    if ((await findSignIn(db, session.id))?.amr.includes('mfa')) return true;
+    // Without a second factor, signing in again would not help. The provider then refuses the request.
+    return !(await hasSecondFactor(session.user));
   };
 
   const accessOf = async ({ prompt, client }: Request): Promise<RequestedAccess> => {
@@ -142,6 +150,7 @@ export function createAuthorizationRequests(
         return { kind: 'consent', client: displayed, access: await accessOf(request), user, redirectHost, locales };
       }
       if (session && (await isSignedInFor(request, session))) return { kind: 'continue', to: returnTo };
+      if (session?.isRestricted && !(await hasSecondFactor(session.user))) return { kind: 'set-up' };
       return {
         kind: 'sign-in',
         client: displayed,

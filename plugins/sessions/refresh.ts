@@ -1,4 +1,5 @@
-import { advanceSession, findRefreshableSession } from '../../db/queries/sessions/refresh.js';
+import type { SessionPrincipalRecord } from '../../db/queries/access/principals.js';
+import { advanceSession, findRefreshableSession, type RefreshableSession } from '../../db/queries/sessions/refresh.js';
 import { deleteSession } from '../../db/queries/sessions/sessions.js';
 import { ApiError, unavailable } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
@@ -28,6 +29,8 @@ export interface SessionRefresh {
    * @throws {ApiError} INVALID_CREDENTIALS; SERVICE_UNAVAILABLE if it takes too long
    */
   refresh(credential: PresentedTokens, client: Client): Promise<IssuedSession>;
+  /** The session that a credential can continue, without exchanging it; undefined: none. */
+  find(credential: PresentedTokens): Promise<SessionPrincipalRecord | undefined>;
   /** Ends the sessions that a credential can continue, if any. */
   logout(credential: PresentedTokens, client: Client): Promise<void>;
 }
@@ -104,6 +107,18 @@ export function createRefresh(
     };
   };
 
+  /** The sessions whose current token, or the most recently replaced one within the grace period, is presented. */
+  const findUsable = async (credential: PresentedTokens): Promise<RefreshableSession[]> => {
+    const { presented } = await readAll(credential);
+    const usable: RefreshableSession[] = [];
+    for (const token of presented) {
+      const { found, status } = (await findTokenStatus(token, credential.arrived)) ?? {};
+      const isCurrent = status === 'current' && found?.token_hash === token.tokenHash;
+      if (found && (isCurrent || status === 'replaced')) usable.push(found);
+    }
+    return usable;
+  };
+
   /** Exchanges one token. @returns the new session tokens, or the reason for the refusal */
   const exchange = async (
     mode: SessionMode,
@@ -161,13 +176,13 @@ export function createRefresh(
       throw isJustReplaced || isExpired ? error.keepingCookie() : error;
     },
 
+    find: async (credential) => {
+      const found = await findUsable(credential);
+      return found.find(({ status, session }) => status === 'active' && session.expires_at > clock().getTime());
+    },
+
     logout: async (credential, client) => {
-      const { presented } = await readAll(credential);
-      for (const token of presented) {
-        const { found, status } = (await findTokenStatus(token, credential.arrived)) ?? {};
-        const isCurrent = status === 'current' && found?.token_hash === token.tokenHash;
-        if (isCurrent || status === 'replaced') await end(token.id, 'logout', client);
-      }
+      for (const { session } of await findUsable(credential)) await end(session.id, 'logout', client);
     },
   };
 }

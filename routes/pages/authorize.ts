@@ -17,6 +17,7 @@ export function authorize(app: App): void {
     const step = await authorizationRequests.nextStep(id, request.cookieValues(requestCookie), session);
     if (!step) return reply.code(404).sendPage(pages.error(404));
     if (step.kind === 'continue') return reply.header('cache-control', 'no-store').redirect(step.to, 303);
+    if (step.kind === 'set-up') return reply.header('cache-control', 'no-store').redirect(`${base}/account`, 303);
     if (step.kind === 'consent') return reply.sendPage(pages.authorize.consent({ id, ...step }));
     const { client, again, loginHint, locales, registers } = step;
     const target = { application: client.name, redirect: `${base}/account/authorize/${id}`, again, loginHint, locales };

@@ -7,8 +7,8 @@ export const sessions: readonly Mutation[] = [
     fault: 'a logout clears the cookie but does not end the session',
     edits: [
       {
-        find: "if (isCurrent || status === 'replaced') await end(token.id, 'logout', client);",
-        replace: 'void isCurrent;',
+        find: "for (const { session } of await findUsable(credential)) await end(session.id, 'logout', client);",
+        replace: 'void findUsable;',
       },
     ],
     tests: ['test/access/revocation.test.ts'],

@@ -154,8 +154,9 @@ export const singleUse: readonly Mutation[] = [
     fault: 'a logout that could not end the session is reported as successful',
     edits: [
       {
-        find: "if (isCurrent || status === 'replaced') await end(token.id, 'logout', client);",
-        replace: "if (isCurrent || status === 'replaced') await end(token.id, 'logout', client).catch(() => {});",
+        find: "for (const { session } of await findUsable(credential)) await end(session.id, 'logout', client);",
+        replace:
+          "for (const { session } of await findUsable(credential)) await end(session.id, 'logout', client).catch(() => {});",
       },
     ],
     tests: ['test/sessions/failed-revocation.test.ts'],

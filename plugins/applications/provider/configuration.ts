@@ -4,6 +4,7 @@ import { allowsUnregistered } from '../../../db/queries/applications/provider-cl
 import type { Config } from '../../../schemas/config.js';
 import { collectionScopes, impliedScope, openIdScopes } from '../../../schemas/scopes.js';
 import type { PrivateKey } from '../../tokens/signing-keys/key-pair.js';
+import type { HasSecondFactor } from '../second-factors.js';
 import { claimsByScope } from './claims.js';
 import {
   type ClientDirectory,
@@ -55,6 +56,7 @@ export interface ProviderParts {
   resources: ResourceIndicators;
   findAccount: NonNullable<Configuration['findAccount']>;
   fetch: NonNullable<Configuration['fetch']>;
+  hasSecondFactor: HasSecondFactor;
   /** The path of PUBLIC_URL, without a trailing slash. */
   base: string;
   locales: readonly string[];
@@ -62,7 +64,8 @@ export interface ProviderParts {
 
 /** What the OpenID Connect provider does: every decision that the library leaves open, so that none depends on its defaults. */
 export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): Configuration {
-  const { library, keys, records, clients, grants, resources, findAccount, fetch, base, locales } = parts;
+  const { library, keys, records, clients, grants, resources, findAccount, fetch, hasSecondFactor, base, locales } =
+    parts;
 
   const isAllowedClient = async (id: string): Promise<boolean> =>
     !isMetadataUrl(id) || allowsUnregistered(await clients.unregistered(), id);
@@ -74,7 +77,10 @@ export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): 
     findAccount,
     fetch,
     routes: endpoints,
-    interactions: { policy: createPrompts(library), url: (_ctx, { uid }) => `${base}/account/authorize/${uid}` },
+    interactions: {
+      policy: createPrompts(library, hasSecondFactor),
+      url: (_ctx, { uid }) => `${base}/account/authorize/${uid}`,
+    },
     // The library's session cookie is never sent to the browser: see sessions.ts.
     cookies: { names: { session: 'unused', interaction: 'gatehouse_authorization', resume: 'gatehouse_resume' } },
     renderError: (ctx) => {

@@ -3,6 +3,7 @@ import { createHttpClient } from '../../platform/http-client.js';
 import { keysFor } from '../../platform/key-derivation.js';
 import type { Services } from '../../platform/plugin.js';
 import { isPublicAddress } from '../../platform/public-addresses.js';
+import { createHasSecondFactor } from '../second-factors.js';
 import { createFindAccount } from './claims.js';
 import { createClientDirectory, createSecretCheck } from './clients.js';
 import { lifetimes } from './configuration.js';
@@ -36,6 +37,7 @@ const maxResponseBytes = 64 * 1024;
  */
 export function createProviderRunner(services: Services): () => Promise<RunningProvider> {
   const { config, db, clock, log, activity, basePath: base, signingKeys, locales } = services;
+  const hasSecondFactor = createHasSecondFactor(services);
   const used: ProviderServices = { config, db, clock, log, activity };
   let parts: Promise<Awaited<ReturnType<typeof createParts>>> | undefined;
   let running: { version: string; current: RunningProvider } | undefined;
@@ -71,6 +73,7 @@ export function createProviderRunner(services: Services): () => Promise<RunningP
       findAccount: createFindAccount(used),
       checkSecret: createSecretCheck(used),
       fetch: fetchWith(request),
+      hasSecondFactor,
       base,
       locales: locales.all.map(({ tag }) => tag),
     });

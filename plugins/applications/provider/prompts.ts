@@ -1,4 +1,5 @@
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { HasSecondFactor } from '../second-factors.js';
 import { settingsOf } from './clients.js';
 import { exchangeOf, type Library } from './exchange.js';
 import { secondFactorAcr } from './scopes.js';
@@ -7,7 +8,10 @@ import { secondFactorAcr } from './scopes.js';
  * When an authorization request needs the user: to sign in, to register, or to consent. Whether the user has done so since is read from the
  * session, so that no page and no client can claim it.
  */
-export function createPrompts({ interactionPolicy: { base, Check, Prompt } }: Library) {
+export function createPrompts(
+  { interactionPolicy: { base, Check, Prompt }, errors }: Library,
+  hasSecondFactor: HasSecondFactor,
+) {
   const asks = (isNeeded: unknown) => (isNeeded ? Check.REQUEST_PROMPT : Check.NO_NEED_TO_PROMPT);
 
   /** Whether the user has signed in, or confirmed their identity, since they were asked to. */
@@ -45,9 +49,14 @@ export function createPrompts({ interactionPolicy: { base, Check, Prompt } }: Li
       const hint = oidc.entities.IdTokenHint?.payload.sub;
       return asks(hint !== undefined && hint !== oidc.session?.accountId);
     }),
-    new Check('second_factor', 'a second factor is required', 'login_required', (ctx) =>
-      asks(requiresSecondFactor(ctx)),
-    ),
+    new Check('second_factor', 'a second factor is required', 'login_required', async (ctx) => {
+      if (!requiresSecondFactor(ctx)) return asks(false);
+      const user = ctx.oidc.session?.accountId;
+      // Signing in again would not help.
+      if (user !== undefined && !(await hasSecondFactor(user)))
+        throw new errors.UnmetAuthenticationRequirements('the user has no second factor');
+      return asks(true);
+    }),
     new Check('restricted', 'two-factor authentication must be set up', 'interaction_required', (ctx) =>
       asks(exchangeOf(ctx).session?.isRestricted),
     ),

@@ -1,0 +1,158 @@
+import * as oidc from 'openid-client';
+import t, { type Test } from 'tap';
+import { passkeys } from '../../db/schema.js';
+import { createBrowser, redirectUri, startProvider } from '../helpers/applications/applications.js';
+import { createJar, fetchWith } from '../helpers/browser/cookie-jar.js';
+import { asAdmin } from '../helpers/http/writing.js';
+import { createPolicy } from '../helpers/users/rights.js';
+import { currentCode, rfcSecret } from '../helpers/users/totp.js';
+import { createUser, type NewUser } from '../helpers/users/users.js';
+
+const mfa = 'urn:gatehouse:mfa';
+
+/** What an authorization request requires of the sign-in, and which sessions count (capabilities 9). */
+t.test('sign-ins for an application', async (t) => {
+  const provider = await startProvider(t);
+  const { app, url, clock } = provider;
+  const config = await provider.discover(await provider.addClient());
+
+  const urlFor = async (parameters: Record<string, string> = {}) =>
+    oidc.buildAuthorizationUrl(config, {
+      redirect_uri: redirectUri,
+      scope: 'openid',
+      state: 'a-state',
+      code_challenge: await oidc.calculatePKCECodeChallenge(oidc.randomPKCECodeVerifier()),
+      code_challenge_method: 'S256',
+      ...parameters,
+    });
+  /** A browser, and a user who signs in with it when `logIn` is called. */
+  const visitor = async (columns: NewUser = {}, mode: 'session' | 'cookie' = 'session') => {
+    const user = await createUser(app, columns);
+    const jar = createJar();
+    const send = fetchWith(jar) as typeof fetch;
+    const { email, password } = user;
+    const post = (path: string, body: object) =>
+      send(`${url}${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const logIn = async (otp?: string) => {
+      const response = await post('/auth/login', { email, password, mode, ...(otp ? { otp } : {}) });
+      if (!response.ok) throw new Error(await response.text());
+    };
+    const open = (to: URL | string) => send(new URL(to, url), { redirect: 'manual' });
+    /** Opens a URL, and follows the redirects of the service. @returns the page, or the URL of the client */
+    const follow = async (to: URL | string): Promise<{ page?: URL; status?: number; back?: URL }> => {
+      let next = new URL(to, url);
+      for (let steps = 0; steps < 8; steps++) {
+        if (next.origin !== url) return { back: next };
+        const response = await open(next);
+        const location = response.headers.get('location');
+        if (location === null) return { page: next, status: response.status };
+        next = new URL(location, next);
+      }
+      throw new Error(`${next} redirects in a loop`);
+    };
+    return { ...user, jar, send, post, logIn, open, follow };
+  };
+
+  const isUnmet = (t: Test, back: URL | undefined, what: string) => {
+    t.equal(back?.searchParams.get('error'), 'unmet_authentication_requirements', what);
+    t.equal(back?.searchParams.get('state'), 'a-state', what);
+    t.equal(back?.searchParams.get('iss'), url, what);
+  };
+
+  t.test('a second factor is required of a user who has none: the request ends with an error', async (t) => {
+    const signedIn = await visitor();
+    await signedIn.logIn();
+    isUnmet(t, (await signedIn.follow(await urlFor({ acr_values: mfa }))).back, 'signed in before');
+    isUnmet(t, (await signedIn.follow(await urlFor({ acr_values: mfa, prompt: 'none' }))).back, 'without a page');
+    isUnmet(t, (await signedIn.follow(await urlFor({ acr_values: mfa, prompt: 'login' }))).back, 'with a new sign-in');
+
+    const later = await visitor();
+    const { page, status } = await later.follow(await urlFor({ acr_values: mfa }));
+    t.equal(status, 200);
+    t.match(page?.pathname, /^\/account\/authorize\//);
+    await later.logIn();
+    isUnmet(t, (await later.follow(page ?? '')).back, 'signed in on the way');
+    const none = await later.follow(await urlFor({ prompt: 'none' }));
+    t.ok(none.back?.searchParams.get('code'), 'other requests work');
+  });
+
+  t.test('a user with a second factor signs in with it', async (t) => {
+    const strong = await visitor({ tfa: true });
+    await strong.logIn(currentCode(rfcSecret.base32, clock.now()));
+    const browser = createBrowser(url, strong.jar, strong.send);
+    const tokens = await browser.signIn(config, { acr_values: mfa });
+    t.match(tokens.claims(), { acr: mfa, amr: ['mfa', 'otp', 'pwd'] });
+
+    const withPasskey = await visitor();
+    await app.db.insert(passkeys).values({
+      user: withPasskey.id,
+      credentialId: 'a-passkey',
+      publicKey: '',
+      counter: 0,
+      transports: [],
+      isBackupEligible: false,
+      isBackedUp: false,
+      aaguid: '00000000-0000-0000-0000-000000000000',
+      name: 'Laptop',
+      createdAt: app.clock(),
+    });
+    await withPasskey.logIn();
+    const { status, page } = await withPasskey.follow(await urlFor({ acr_values: mfa }));
+    t.equal(status, 200, 'the passkey of the user could satisfy the request');
+    t.match(page?.pathname, /^\/account\/authorize\//);
+    const none = await withPasskey.follow(await urlFor({ acr_values: mfa, prompt: 'none' }));
+    t.equal(none.back?.searchParams.get('error'), 'login_required');
+  });
+
+  t.test('a user who must set up a second factor first does so on the account page', async (t) => {
+    const policy = await createPolicy(app, { enforceTfa: true });
+    const restricted = await visitor({ policies: [policy] });
+    const { page } = await restricted.follow(await urlFor());
+    await restricted.logIn();
+    const to = await restricted.follow(page ?? '');
+    t.equal(to.page?.pathname, '/account');
+  });
+
+  t.test('a session in `cookie` mode counts, and its refresh token is not exchanged', async (t) => {
+    const person = await visitor({}, 'cookie');
+    await person.logIn();
+    const before = person.jar.getCookieStringSync(url);
+    const browser = createBrowser(url, person.jar, person.send);
+    const tokens = await browser.signIn(config);
+    t.equal(tokens.claims()?.sub, person.id);
+    t.ok(person.jar.getCookieStringSync(url).includes(before), 'the cookie is the same');
+    t.equal((await person.post('/auth/refresh', { mode: 'cookie' })).status, 200);
+    t.ok((await browser.signIn(config)).id_token, 'after a refresh');
+
+    await provider.request({
+      method: 'PATCH',
+      url: `/users/${person.id}`,
+      headers: asAdmin,
+      payload: { status: 'suspended' },
+    });
+    const refused = await person.follow(await urlFor({ prompt: 'none' }));
+    t.equal(refused.back?.searchParams.get('error'), 'login_required');
+
+    const other = await visitor({}, 'cookie');
+    await other.logIn();
+    await other.post('/auth/logout', { mode: 'cookie' });
+    const after = await other.follow(await urlFor({ prompt: 'none' }));
+    t.equal(after.back?.searchParams.get('error'), 'login_required', 'after a logout');
+
+    const expired = await visitor({}, 'cookie');
+    await expired.logIn();
+    clock.advance(app.config.REFRESH_TOKEN_TTL + 1_000);
+    const late = await expired.follow(await urlFor({ prompt: 'none' }));
+    t.equal(late.back?.searchParams.get('error'), 'login_required', 'after it has expired');
+  });
+
+  t.test('the metadata lists only claims that the service has', async (t) => {
+    const { claims_supported: claims } = config.serverMetadata();
+    t.ok(claims?.includes('picture'));
+    t.notOk(claims?.includes('updated_at'), 'the service does not know when a profile last changed');
+  });
+});
