@@ -39,9 +39,6 @@ export function createPrompts(
       isRequested: prompts.has('login'),
     }),
     new Check('no_session', 'sign-in is required', 'login_required', ({ oidc }) => asks(!oidc.session?.accountId)),
-    new Check('login_prompt', 'a new sign-in is required', 'login_required', (ctx) =>
-      asks(ctx.oidc.prompts.has('login') && !hasSignedInSince(ctx)),
-    ),
     new Check('max_age', 'a more recent sign-in is required', 'login_required', (ctx) =>
       asks(isTooOld(ctx) && !hasSignedInSince(ctx)),
     ),
@@ -61,8 +58,16 @@ export function createPrompts(
       asks(exchangeOf(ctx).session?.isRestricted),
     ),
   );
-  const create = new Prompt(
-    { name: 'create', requestable: true },
+  const create = new Prompt({ name: 'create', requestable: true });
+  // The library's own checks of these prompts wait for a result that a page would have to claim.
+  login.checks.remove('login_prompt');
+  login.checks.add(
+    new Check('login_prompt', 'a new sign-in is required', 'login_required', (ctx) =>
+      asks(ctx.oidc.prompts.has('login') && !hasSignedInSince(ctx)),
+    ),
+  );
+  create.checks.remove('create_prompt');
+  create.checks.add(
     new Check('create_prompt', 'registration is required', 'interaction_required', (ctx) =>
       asks(ctx.oidc.prompts.has('create') && !hasSignedInSince(ctx)),
     ),

@@ -142,7 +142,8 @@ export function createProviderRecords(
       family: exchange?.source?.family ?? randomUUID(),
       offline: payload.scope?.split(' ').includes('offline_access') || exchange?.source?.offline || false,
       user_code_hash: userCode ? handles.userCode(userCode) : null,
-      created_at: now.toISOString(),
+      // A request that continues, such as with consent after a sign-in, began when it was first received.
+      created_at: new Date((kind === 'Interaction' && exchange?.interaction?.created_at) || now).toISOString(),
       expires_at: new Date(now.getTime() + seconds * 1_000).toISOString(),
     };
   };
