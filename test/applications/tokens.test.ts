@@ -1,23 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { createRemoteJWKSet, decodeJwt, exportJWK, generateKeyPair, jwtVerify, SignJWT } from 'jose';
 import * as oidc from 'openid-client';
-import t, { type Test } from 'tap';
-import { redirectUri, startProvider } from '../helpers/applications/applications.js';
+import t from 'tap';
+import { fails, redirectUri, startProvider } from '../helpers/applications/applications.js';
 import { administrator } from '../helpers/users/credentials.js';
 
 const api = 'https://api.example.com/';
 const notes = 'urn:example:notes';
 const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
-
-/** Asserts that a request fails with an OAuth error. */
-async function fails(t: Test, request: Promise<unknown>, expected: string): Promise<void> {
-  const failure = await request.then(
-    () => undefined,
-    (error: { error?: string }) => error,
-  );
-  t.equal(failure?.error, expected);
-}
 
 t.test('access and refresh tokens', async (t) => {
   const provider = await startProvider(t);

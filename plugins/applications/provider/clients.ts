@@ -9,6 +9,7 @@ import {
   type UnregisteredClients,
 } from '../../../db/queries/applications/provider-clients.js';
 import { clearAttempts, reserveAttempts } from '../../../db/queries/passwords/login-attempts.js';
+import { redirectUriRule } from '../../../schemas/client-uris.js';
 import { uuidPattern } from '../../../schemas/common.js';
 import { impliedScope, openIdScopes } from '../../../schemas/scopes.js';
 import type { Client } from '../../http/caller.js';
@@ -134,12 +135,22 @@ const usedProperties = new Set([
   'token_endpoint_auth_method',
 ]);
 
-/** Reduces the metadata that a client publishes about itself to what such a client may decide. */
-export function restrictMetadata(metadata: Record<string, unknown>): void {
+/** Characters that change how the text around them is displayed: control characters, and those that set the direction of the text. */
+const invisible = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/**
+ * Reduces the metadata that a client publishes about itself to what such a client may decide.
+ * @throws {errors.InvalidClientMetadata} if a redirect URI is none that a registered client could have
+ */
+export function restrictMetadata({ errors }: Library, metadata: Record<string, unknown>): void {
   for (const name of Object.keys(metadata)) if (!usedProperties.has(name)) delete metadata[name];
-  const { client_id: id, client_name: name } = metadata;
+  const { client_id: id, client_name: name, redirect_uris: uris } = metadata;
+  const isRefused = (uri: unknown) => typeof uri !== 'string' || redirectUriRule(uri) !== undefined;
+  if (Array.isArray(uris) && uris.some(isRefused))
+    throw new errors.InvalidClientMetadata('redirect_uris contains a URI that is not allowed');
+  const displayed = typeof name === 'string' ? name.replaceAll(invisible, '').trim().slice(0, 100) : '';
   const settings: ClientSettings = {
-    name: typeof name === 'string' ? name.slice(0, 100) : String(id),
+    name: displayed || String(id),
     type: 'public',
     first_party: false,
     scopes: null,

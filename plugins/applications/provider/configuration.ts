@@ -108,7 +108,7 @@ export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): 
     extraClientMetadata: {
       properties: [settingsProperty],
       validator: (_ctx, name, _value, metadata) => {
-        if (name === settingsProperty && isMetadataUrl(metadata.client_id)) restrictMetadata(metadata);
+        if (name === settingsProperty && isMetadataUrl(metadata.client_id)) restrictMetadata(library, metadata);
       },
     },
     extraParams: { scope: (ctx, value, client) => completeScopes(library, ctx, value, client) },
@@ -223,7 +223,13 @@ export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): 
         enabled: true,
         ack: 'draft-02',
         cacheDuration: { min: 30, max: day },
-        allowFetch: (_ctx: KoaContextWithOIDC, id: string) => isAllowedClient(id),
+        // After a failure, the library looks for the client again, for the error response.
+        allowFetch: async (ctx: KoaContextWithOIDC, id: string) => {
+          const { requestedMetadata } = exchangeOf(ctx);
+          if (requestedMetadata.has(id)) return false;
+          requestedMetadata.add(id);
+          return isAllowedClient(id);
+        },
         allowClient: (_ctx: KoaContextWithOIDC, client: LibraryClient) => isAllowedClient(client.clientId),
       },
     } as NonNullable<Configuration['features']>,

@@ -33,6 +33,8 @@ export interface Exchange {
   clients: Map<string, Promise<ClientRecord | undefined>>;
   grants: Map<string, GrantRecord>;
   unregistered?: Promise<UnregisteredClients>;
+  /** The clients whose own metadata has been requested. */
+  requestedMetadata: Set<string>;
   /** What a token request will store, all in one transaction. */
   work: {
     consumed: StoredRecord[];
@@ -72,6 +74,7 @@ export const createExchange = (
   records: new Map(),
   clients: new Map(),
   grants: new Map(),
+  requestedMetadata: new Set(),
   work: { consumed: [], saved: [], events: [] },
 });
 

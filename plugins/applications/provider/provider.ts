@@ -39,7 +39,7 @@ export function createProvider(
   parts: ProviderParts & { handles: Handles; checkSecret: SecretCheck },
 ): Provider {
   const { config } = services;
-  const { library, records, handles, base, checkSecret } = parts;
+  const { library, records, clients, handles, base, checkSecret } = parts;
   const provider = new library.Provider(issuerOf(config), configure(parts, config));
   fixUrls(provider, config, base);
   useOwnSessions(services, provider);
@@ -69,7 +69,9 @@ export function createProvider(
 
   provider.use(async (ctx, next) => {
     await next();
-    const body = ctx.body as { device_code?: string; interval?: number; scope?: string } | undefined;
+    const body = ctx.body as
+      | { device_code?: string; interval?: number; scope?: string; client_id_metadata_document_supported?: true }
+      | undefined;
     if (ctx.status < 400) {
       try {
         await records.store(exchangeOf(ctx));
@@ -80,6 +82,8 @@ export function createProvider(
         return;
       }
     }
+    if (body?.client_id_metadata_document_supported && (await clients.unregistered()).mode === 'off')
+      delete body.client_id_metadata_document_supported;
     if (body?.device_code) body.interval = pollingInterval / 1_000;
     if (typeof body?.scope === 'string' && withoutImplied(body.scope) !== body.scope) {
       const scope = withoutImplied(body.scope);

@@ -139,3 +139,12 @@ export function createBrowser(url: string, jar: CookieJar, send: typeof fetch): 
     },
   };
 }
+
+/** Asserts that a request of a client library fails with an OAuth error. */
+export async function fails(t: Test, request: Promise<unknown>, expected: string, what = expected): Promise<void> {
+  const failure = await request.then(
+    () => undefined,
+    (error: { error?: string }) => error,
+  );
+  t.equal(failure?.error, expected, what);
+}
