@@ -1,9 +1,386 @@
 import type { Mutation } from './mutation.js';
 
+const browser = ['test/applications/attacks-browser.test.ts'];
+const tokens = ['test/applications/attacks-tokens.test.ts'];
+const unregistered = ['test/applications/unregistered-clients.test.ts'];
 const ownApi = ['test/applications/own-api.test.ts'];
 const actor = ['test/applications/actor.test.ts'];
 
+/** Signing in to applications, and what they do for users. */
 export const applications: readonly Mutation[] = [
+  {
+    ids: [],
+    fault: 'a request without a redirect URI uses the only one of the client',
+    edits: [
+      {
+        find: 'allowOmittingSingleRegisteredRedirectUri: false,',
+        replace: 'allowOmittingSingleRegisteredRedirectUri: true,',
+      },
+    ],
+    tests: browser,
+  },
+  {
+    ids: [],
+    fault: 'PKCE is optional for every client',
+    edits: [
+      {
+        find: 'pkce: { required: (_ctx, client) => settingsOf(client).pkce_required },',
+        replace: 'pkce: { required: () => false },',
+      },
+    ],
+    tests: browser,
+  },
+  {
+    ids: [],
+    fault: 'a client without PKCE does not have to send a nonce',
+    edits: [
+      {
+        in: 'completeScopes',
+        find: "if (!settings.pkce_required && !params.code_challenge && !params.nonce && route !== 'device_authorization')",
+        replace: 'if (!params.client_id)',
+      },
+    ],
+    tests: browser,
+  },
+  {
+    ids: [],
+    fault: 'signing out redirects to any URL',
+    edits: [
+      {
+        find: 'client && uri !== undefined && client.postLogoutRedirectUriAllowed(uri) ? withState(uri, state) : null',
+        replace: 'client && uri !== undefined ? withState(uri, state) : null',
+      },
+    ],
+    tests: browser,
+  },
+  {
+    ids: [],
+    fault: 'the ID token of any user signs out the one in the browser',
+    edits: [
+      {
+        find: 'isCertain: proof !== undefined && (session === null || isOfSession),',
+        replace: 'isCertain: proof !== undefined,',
+      },
+    ],
+    tests: browser,
+  },
+  {
+    ids: [],
+    fault: 'a request without an ID token signs the user out',
+    edits: [
+      {
+        find: 'isCertain: proof !== undefined && (session === null || isOfSession),',
+        replace: 'isCertain: proof === undefined || session === null || isOfSession,',
+      },
+    ],
+    tests: browser,
+  },
+  {
+    ids: [],
+    fault: 'other sites can give consent',
+    edits: [
+      {
+        under: 'routes/pages/authorize.ts',
+        find: 'request.requireOwnSite();',
+        replace: '',
+      },
+    ],
+    tests: browser,
+  },
+  {
+    ids: [],
+    fault: 'other sites can connect devices',
+    edits: [
+      {
+        under: 'routes/pages/device.ts',
+        find: 'request.requireOwnSite();',
+        replace: '',
+      },
+    ],
+    tests: browser,
+  },
+  {
+    ids: [],
+    fault: 'a request can be continued in another browser',
+    edits: [
+      {
+        under: 'plugins/applications/authorization-requests.ts',
+        find: 'if (!browserIds.includes(id)) return undefined;',
+        replace: 'if (browserIds.includes("")) return undefined;',
+      },
+    ],
+    tests: browser,
+  },
+  {
+    ids: [],
+    fault: 'a locked client can still authenticate',
+    edits: [
+      {
+        in: 'createSecretCheck',
+        find: 'if (lockedUntil > now.getTime()) throw lockedError(limit, null, lockedUntil - now.getTime(), now);',
+        replace: 'if (lockedUntil === -1) throw lockedError(limit, null, 0, now);',
+      },
+    ],
+    tests: tokens,
+  },
+  {
+    ids: [],
+    fault: 'wrong secrets are not counted',
+    edits: [
+      {
+        in: 'createSecretCheck',
+        find: 'if (!isRight) await reserveAttempts',
+        replace: 'if (!isRight && limit < 0) await reserveAttempts',
+      },
+    ],
+    tests: tokens,
+  },
+  {
+    ids: [],
+    fault: 'any secret is accepted',
+    edits: [
+      {
+        in: 'isSecretAmong',
+        find: '.includes(true)',
+        replace: '.length > 0',
+      },
+    ],
+    tests: tokens,
+  },
+  {
+    ids: [],
+    fault: 'the ID of a client can be spelled in another way',
+    edits: [
+      {
+        in: 'createClientDirectory',
+        find: 'return client?.id === id ? metadataOf(client) : undefined;',
+        replace: 'return client ? metadataOf(client) : undefined;',
+      },
+    ],
+    tests: tokens,
+  },
+  {
+    ids: [],
+    fault: 'a token exchange can give more scopes',
+    edits: [
+      {
+        in: 'allowTokenExchange',
+        find: 'const excess = asked.filter((scope) => !limit.includes(scope));',
+        replace: 'const excess: string[] = [];',
+      },
+    ],
+    tests: tokens,
+  },
+  {
+    ids: [],
+    fault: 'an exchanged token lives longer than its source',
+    edits: [
+      {
+        in: 'allowTokenExchange',
+        find: 'expiresIn: Math.max(1, Math.min(left, info?.accessTokenTTL ?? own)),',
+        replace: 'expiresIn: Math.max(1, left, info?.accessTokenTTL ?? own),',
+      },
+    ],
+    tests: tokens,
+  },
+  {
+    ids: [],
+    fault: 'the token of a client can be exchanged',
+    edits: [
+      {
+        in: 'allowTokenExchange',
+        find: 'if (!subject?.accountId || !source || !listsAudience || subject.jkt)',
+        replace: 'if (!subject || !source || !listsAudience || subject.jkt)',
+      },
+    ],
+    tests: tokens,
+  },
+  {
+    ids: [],
+    fault: 'the chain of actors is not limited',
+    edits: [
+      {
+        in: 'allowTokenExchange',
+        find: 'if (actorsIn(extra.act) >= maxActors)',
+        replace: 'if (actorsIn(extra.act) >= 100)',
+      },
+    ],
+    tests: ['test/applications/tokens.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'clients can introspect the tokens of all others',
+    edits: [
+      {
+        in: 'configure',
+        find: 'token.clientId === client.clientId || (',
+        replace: 'token.clientId !== undefined || (',
+      },
+    ],
+    tests: ['test/applications/tokens.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'clients can revoke the tokens of others',
+    edits: [
+      {
+        in: 'configure',
+        find: 'revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },',
+        replace: 'revocation: { enabled: true, allowedPolicy: () => true },',
+      },
+    ],
+    tests: ['test/applications/tokens.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'documents of clients are fetched from private addresses',
+    edits: [
+      {
+        under: 'plugins/applications/provider/index.ts',
+        find: 'allows: isPublicAddress,',
+        replace: 'allows: (address) => isPublicAddress(address) || true,',
+      },
+    ],
+    tests: unregistered,
+  },
+  {
+    ids: [],
+    fault: 'documents of clients can be of any type',
+    edits: [
+      {
+        under: 'plugins/applications/provider/index.ts',
+        find: "if (method === 'GET' && !/^application",
+        replace: "if (method === 'PUT' && !/^application",
+      },
+    ],
+    tests: unregistered,
+  },
+  {
+    ids: [],
+    fault: 'clients that nobody registered can decide that they are first-party',
+    edits: [
+      {
+        in: 'restrictMetadata',
+        find: '[settingsProperty]: settings,',
+        replace: '[settingsProperty]: { ...settings, ...(given as object) },',
+      },
+      {
+        in: 'restrictMetadata',
+        find: 'for (const name of Object.keys(metadata)) if (!usedProperties.has(name)) delete metadata[name];',
+        replace:
+          'const { [settingsProperty]: given } = metadata; for (const name of Object.keys(metadata)) if (!usedProperties.has(name)) delete metadata[name];',
+      },
+    ],
+    tests: unregistered,
+  },
+  {
+    ids: [],
+    fault: 'clients that nobody registered can use any grant type',
+    edits: [
+      {
+        in: 'restrictMetadata',
+        find: "grant_types: ['authorization_code', 'refresh_token'],",
+        replace: "grant_types: ['authorization_code', 'refresh_token', 'client_credentials'],",
+      },
+    ],
+    tests: unregistered,
+  },
+  {
+    ids: [],
+    fault: 'clients that nobody registered can redirect to any URI',
+    edits: [
+      {
+        in: 'restrictMetadata',
+        find: 'if (Array.isArray(uris) && uris.some(isRefused))',
+        replace: 'if (Array.isArray(uris) && uris.length > 1_000 && uris.some(isRefused))',
+      },
+    ],
+    tests: unregistered,
+  },
+  {
+    ids: [],
+    fault: 'the name of a client can contain characters that change how the page is displayed',
+    edits: [
+      {
+        in: 'restrictMetadata',
+        find: "name.replaceAll(invisible, '')",
+        replace: 'name.replaceAll(invisible, (found) => found)',
+      },
+    ],
+    tests: unregistered,
+  },
+  {
+    ids: [],
+    fault: 'the page does not show the host of a client that nobody registered',
+    edits: [
+      {
+        in: 'displayedClient',
+        find: 'host: isMetadataUrl(client.clientId) ? new URL(client.clientId).host : null,',
+        replace: 'host: null,',
+      },
+    ],
+    tests: unregistered,
+  },
+  {
+    ids: [],
+    fault: 'consent lasts although the document of the client has changed',
+    edits: [
+      {
+        in: 'createClientGrants',
+        find: 'if (!found || (!isRegistered && found.digest !== digestOf(client))) return undefined;',
+        replace: 'if (!found || (isRegistered && found.digest === "")) return undefined;',
+      },
+    ],
+    tests: unregistered,
+  },
+  {
+    ids: [],
+    fault: 'resources that are not open can be reached by clients that nobody registered',
+    edits: [
+      {
+        in: 'createResourceIndicators',
+        find: 'return resource?.open_to_unregistered ? resource : undefined;',
+        replace: 'return resource;',
+      },
+    ],
+    tests: unregistered,
+  },
+  {
+    ids: [],
+    fault: 'any host is allowed if only some are listed',
+    edits: [
+      {
+        in: 'allowsUnregistered',
+        find: "mode === 'any' || (mode === 'listed' && hosts.includes(new URL(id).host))",
+        replace: "mode !== 'off' || hosts.includes(new URL(id).host)",
+      },
+    ],
+    tests: unregistered,
+  },
+  {
+    ids: [],
+    fault: 'tokens still work after the setting no longer allows their client',
+    edits: [
+      {
+        in: 'isAllowed',
+        find: 'return unregistered !== null && allowsUnregistered(unregistered, id);',
+        replace: 'return unregistered !== null;',
+      },
+    ],
+    tests: unregistered,
+  },
+  {
+    ids: [],
+    fault: 'the metadata announces that unregistered clients are allowed although they are not',
+    edits: [
+      {
+        in: 'createProvider',
+        find: "(await clients.unregistered()).mode === 'off'",
+        replace: '(await clients.unregistered()).mode === undefined',
+      },
+    ],
+    tests: unregistered,
+  },
   {
     ids: [],
     fault: 'an application reads related items for which it has no scope',

@@ -32,6 +32,7 @@ export const mutations: readonly Mutation[] = [
   ...stepUp,
   ...tokens,
   ...providers,
+  ...applications,
   ...queriesAndRights,
   ...queryCost,
   ...http,
