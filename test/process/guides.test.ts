@@ -10,9 +10,8 @@ import { startShell } from '../helpers/project/shell.js';
 import { freePort } from '../helpers/servers/ports.js';
 import { createHome, type Service, startService, type Variables } from '../helpers/service/service.js';
 
-const guides = ['README.md', 'CONTRIBUTING.md', ...readdirSync('docs').map((name) => join('docs', name))].filter(
-  (name) => name.endsWith('.md'),
-);
+const inDocs = ['docs', 'docs/guides'].flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)));
+const guides = ['README.md', 'CONTRIBUTING.md', ...inDocs].filter((name) => name.endsWith('.md'));
 /** Other languages that a guide may contain. They are checked elsewhere, or contain no commands. */
 const otherLanguages = new Set(['', 'liquid', 'nginx', 'caddyfile', 'ini', 'sql', 'yaml', 'haproxy']);
 const configuration = readFileSync('docs/configuration.md', 'utf8');
