@@ -143,6 +143,15 @@ t.test('with tokens and secrets', async (t) => {
     t.match(await send('introspect', { token: 'x', client_id: open.id }), { body: { active: false } });
   });
 
+  t.test('passwords of users are not accepted in exchange for tokens, and neither are other grants', async (t) => {
+    const { email: username, password } = administrator;
+    for (const grant_type of ['password', 'implicit', 'urn:ietf:params:oauth:grant-type:jwt-bearer', 'x', '']) {
+      const sent = await send('token', { grant_type, username, password, assertion: 'x' }, basic(web.id, web.secret));
+      t.match(sent.body.error, /^(?:unsupported_grant_type|invalid_request)$/, grant_type);
+      t.equal(sent.status, 400, grant_type);
+    }
+  });
+
   t.test('a token that is bound to a key is useless without it (RFC 9449)', async (t) => {
     const open = await provider.discover(await provider.addClient({ type: 'public' }));
     const DPoP = oidc.getDPoPHandle(open, await oidc.randomDPoPKeyPair());

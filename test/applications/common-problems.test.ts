@@ -125,6 +125,10 @@ t.test('problems of other systems do not occur here', async (t) => {
       t.ok(preflight.status < 300, `${path}: ${preflight.status}`);
       t.match(preflight.headers.get('access-control-allow-headers')?.toLowerCase(), 'authorization');
     }
+    for (const path of ['/oauth/authorize', '/oauth/end-session']) {
+      const { headers } = await fetch(`${url}${path}`, { headers: { origin }, redirect: 'manual' });
+      t.notOk(headers.has('access-control-allow-origin'), `scripts cannot read ${path}`);
+    }
   });
 
   t.test('the ID token contains the email address, and groups are a flat list', async (t) => {
