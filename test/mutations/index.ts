@@ -32,7 +32,6 @@ export const mutations: readonly Mutation[] = [
   ...stepUp,
   ...tokens,
   ...providers,
-  ...applications,
   ...queriesAndRights,
   ...queryCost,
   ...http,
