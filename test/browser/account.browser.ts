@@ -214,7 +214,12 @@ t.test('users see which applications have access and what they may do, and can w
   const logo = 'https://cdn.example.com/notes.svg';
   const image = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><rect width="20" height="20"/></svg>';
   await page.route(logo, (route) => route.fulfill({ contentType: 'image/svg+xml', body: image }));
-  await allowAccess(person, { name: '<b>Photos</b>' }, 'openid');
+  const own = ['openid', 'users:read', 'roles:*'];
+  t.strictSame(await allowAccess(person, { name: '<b>Photos</b>', scopes: own }, own.join(' ')), [
+    'recognize you when you sign in',
+    'see users on your behalf',
+    'see, create, change, and delete roles on your behalf',
+  ]);
   const resources = ['https://Calendar.example.com', 'https://Search.example.com'];
   const scope = 'openid profile email roles groups offline_access calendar:read';
   const asked = await allowAccess(person, { name: 'Notes', logo_uri: logo, resources }, scope);
