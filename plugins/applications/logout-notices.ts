@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client as LibraryClient, Provider } from 'oidc-provider';
+import type { Job } from '../../db/job-queue.js';
 import {
   type EndedSessionClient,
   hasEndedSessionClients,
@@ -9,6 +10,7 @@ import { transact } from '../../db/statements.js';
 import { anyAddress, createHttpClient } from '../platform/http-client.js';
 import type { Services } from '../platform/plugin.js';
 import { isPublicAddress } from '../platform/public-addresses.js';
+import type { TracedOperation } from '../platform/traced-operations.js';
 import { settingsOf } from './provider/clients.js';
 import type { RunningProvider } from './provider/index.js';
 
@@ -41,12 +43,12 @@ export function createLogoutNotices(services: Services, running: () => Promise<R
   });
   const requiresHttps = config.NODE_ENV === 'production';
 
-  const notify = async ({ client: id, user, session }: EndedSessionClient): Promise<void> => {
+  const notify = async ({ client: id, user, session }: EndedSessionClient): Promise<undefined> => {
     const { provider } = await running();
     const client = await provider.Client.find(id);
     const uri = client && settingsOf(client).backchannel_logout_uri;
     // The client was deleted, or no longer needs to know.
-    if (!client || !uri) return;
+    if (!client || !uri) return undefined;
     if (requiresHttps && !uri.startsWith('https:')) throw new Error('With NODE_ENV=production, only https is allowed.');
     const { status } = await send(uri, {
       method: 'POST',
@@ -54,6 +56,7 @@ export function createLogoutNotices(services: Services, running: () => Promise<R
       body: String(new URLSearchParams({ logout_token: await logoutToken(provider, client, user, session) })),
     });
     if (status !== 200 && status !== 204) throw new Error(`The application returned ${status}.`);
+    return undefined;
   };
 
   const jobs = defineJob<EndedSessionClient>('logout', {
@@ -65,10 +68,7 @@ export function createLogoutNotices(services: Services, running: () => Promise<R
     retentionDays: 1,
     work: {
       concurrency: 5,
-      run: async ({ data }) => {
-        await notify(data);
-        return undefined;
-      },
+      run: (job) => observe(noticeOf(job), () => notify(job.data)),
       onFailure: (error, { id, attempt, data: { client } }) =>
         log.warn({ err: error, logout: { id, client, attempt } }, 'an application could not be notified of a logout'),
     },
@@ -94,6 +94,13 @@ export function createLogoutNotices(services: Services, running: () => Promise<R
     },
   };
 }
+
+const noticeOf = ({ id, data: { client } }: Job<EndedSessionClient>): TracedOperation => ({
+  name: 'notify of logout',
+  kind: 'internal',
+  attributes: { 'gatehouse.logout.id': id, 'gatehouse.logout.client': client },
+  isRoot: true,
+});
 
 /** The event that a logout token reports (Back-Channel Logout 1.0, 2.4). */
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout';
