@@ -4,6 +4,7 @@
 // Types are checked by `npm run typecheck`; this script only removes them. It compiles only what has changed since the last build.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { runInNewContext } from 'node:vm';
@@ -81,7 +82,10 @@ const { outputFiles: serviceFiles } = await build({
   // the bundler would change.
   external: ['@electric-sql/pglite', '@node-rs/argon2', 'fs-native-extensions', 'oidc-provider'],
   banner: { js: commonJs },
-  plugins: [{ name: 'places', setup: keepPlaces }],
+  plugins: [
+    { name: 'places', setup: keepPlaces },
+    { name: 'named exports', setup: keepNamedExports },
+  ],
   platform: 'node',
   target: 'node20.19',
   format: 'esm',
@@ -147,6 +151,33 @@ function keepPlaces({ onLoad }) {
     const text = readFileSync(path, 'utf8').replaceAll('import.meta.url', `new URL('${place}', import.meta.url).href`);
     return { contents: text, loader: 'ts' };
   });
+}
+
+/**
+ * The bundler gives a CommonJS module that is imported dynamically only a default export. In Node.js, it also has named ones, and libraries
+ * use them.
+ */
+function keepNamedExports({ onResolve, onLoad, resolve }) {
+  const namespace = 'commonjs';
+  onResolve({ filter: /./ }, async ({ kind, path, resolveDir, pluginData }) => {
+    if (kind !== 'dynamic-import' || pluginData === namespace) return;
+    const found = await resolve(path, { kind, resolveDir, pluginData: namespace });
+    const isModule =
+      found.external || found.errors.length > 0 || !/\.c?js$/.test(found.path) || hasModuleSyntax(found.path);
+    return isModule ? undefined : { path: found.path, namespace };
+  });
+  onLoad({ filter: /./, namespace }, ({ path }) => {
+    const names = Object.keys(createRequire(path)(path)).filter((name) => name !== 'default');
+    const file = JSON.stringify(path);
+    return {
+      contents: `const all = require(${file}); export default all; export const { ${names.join(', ')} } = all;`,
+      resolveDir: dirname(path),
+    };
+  });
+}
+
+function hasModuleSyntax(path) {
+  return /^(?:import|export)\b/m.test(readFileSync(path, 'utf8'));
 }
 
 /**
