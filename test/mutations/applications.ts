@@ -4,6 +4,7 @@ const browser = ['test/applications/attacks-browser.test.ts'];
 const tokens = ['test/applications/attacks-tokens.test.ts'];
 const unregistered = ['test/applications/unregistered-clients.test.ts'];
 const ownApi = ['test/applications/own-api.test.ts'];
+const logout = ['test/applications/logout-notices.test.ts'];
 const actor = ['test/applications/actor.test.ts'];
 
 /** Signing in to applications, and what they do for users. */
@@ -443,5 +444,40 @@ export const applications: readonly Mutation[] = [
     fault: 'the actor of a row in the audit log is not signed',
     edits: [{ find: '...(row.actor === null ? [] : [row.actor]),', replace: '' }],
     tests: actor,
+  },
+  {
+    ids: [],
+    fault: 'an application is notified of a session that has merely expired',
+    edits: [
+      {
+        find: 'forgotten as (delete from ${sessionClients} where session in (select id from ended))',
+        replace: 'forgotten as (select 1)',
+      },
+    ],
+    tests: logout,
+  },
+  {
+    ids: [],
+    fault: 'a logout token is sent to private addresses',
+    edits: [{ find: 'config.WEBHOOK_ALLOW_PRIVATE_ADDRESSES ? anyAddress : isPublicAddress', replace: 'anyAddress' }],
+    tests: logout,
+  },
+  {
+    ids: [],
+    fault: 'a logout token is sent without TLS in production',
+    edits: [{ find: "if (requiresHttps && !uri.startsWith('https:'))", replace: "if (requiresHttps && uri === '')" }],
+    tests: logout,
+  },
+  {
+    ids: [],
+    fault: 'a notification that the application refused is not repeated',
+    edits: [{ find: 'if (status !== 200 && status !== 204)', replace: 'if (status === 0)' }],
+    tests: logout,
+  },
+  {
+    ids: [],
+    fault: 'ID tokens contain no session',
+    edits: [{ find: 'includeSid = () => true', replace: 'includeSid = () => false' }],
+    tests: logout,
   },
 ];
