@@ -1,6 +1,7 @@
 import { decodeJwt } from 'jose';
 import type { Configuration, KoaContextWithOIDC, Client as LibraryClient } from 'oidc-provider';
 import { allowsUnregistered } from '../../../db/queries/applications/provider-clients.js';
+import { uuidPattern } from '../../../schemas/common.js';
 import type { Config } from '../../../schemas/config.js';
 import { collectionScopes, impliedScope, openIdScopes } from '../../../schemas/scopes.js';
 import type { PrivateKey } from '../../tokens/signing-keys/key-pair.js';
@@ -67,8 +68,9 @@ export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): 
   const { library, keys, records, clients, grants, resources, findAccount, fetch, hasSecondFactor, base, locales } =
     parts;
 
+  /** Decides about clients that nobody registered. The library also accepts other spellings of their IDs, such as `HTTPS://`. */
   const isAllowedClient = async (id: string): Promise<boolean> =>
-    !isMetadataUrl(id) || allowsUnregistered(await clients.unregistered(), id);
+    isMetadataUrl(id) && allowsUnregistered(await clients.unregistered(), id);
 
   return {
     // Where things are.
@@ -108,7 +110,7 @@ export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): 
     extraClientMetadata: {
       properties: [settingsProperty],
       validator: (_ctx, name, _value, metadata) => {
-        if (name === settingsProperty && isMetadataUrl(metadata.client_id)) restrictMetadata(library, metadata);
+        if (name === settingsProperty && !uuidPattern.test(metadata.client_id)) restrictMetadata(library, metadata);
       },
     },
     extraParams: { scope: (ctx, value, client) => completeScopes(library, ctx, value, client) },
