@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { patch, startWithAdmin } from '../helpers/http/writing.js';
+import { findRecord, saveRecord } from '../../db/queries/applications/records.js';
+import { create, publicClient, resource } from '../helpers/applications/clients.js';
+import { asAdmin, patch, remove, startWithAdmin } from '../helpers/http/writing.js';
 
 const service = await startWithAdmin(t);
 
@@ -26,4 +29,45 @@ t.test('no client can escape the setting by another spelling of its ID', async (
   await patch(service, '/settings', { unregistered_clients: 'any' });
   t.equal(await refusalOf(id), notFetched, 'the setting allows it');
   for (const client of others) t.equal(await refusalOf(client), notAllowed, client);
+});
+
+t.test('no ID of a client is the identifier of a resource, because both are audiences', async (t) => {
+  await patch(service, '/settings', { unregistered_clients: 'any' });
+  const id = 'https://127.0.0.1/orders';
+  const now = service.clock.now();
+  const record = {
+    hash: 'a'.repeat(64),
+    kind: 'AccessToken',
+    payload: {},
+    client: id,
+    registered_client: null,
+    user: null,
+    session: null,
+    grant: null,
+    resource: null,
+    parent: null,
+    family: randomUUID(),
+    offline: false,
+    user_code_hash: null,
+    created_at: now.toISOString(),
+    expires_at: new Date(now.getTime() + 60_000).toISOString(),
+  };
+  await saveRecord(service.app.db, record);
+  /** Whether tokens of the client are accepted. */
+  const modeOfTokens = async () =>
+    (await findRecord(service.app.db, record.hash, [], { now, maxAge: null, shift: 0 }))?.unregistered?.mode;
+  t.equal(await refusalOf(id), notFetched);
+  t.equal(await modeOfTokens(), 'any');
+
+  const { id: key } = await create(service, '/resources', resource({ identifier: id }));
+  t.equal(await refusalOf(id), notAllowed);
+  t.equal(await modeOfTokens(), 'off');
+  t.equal(await refusalOf(`${id}/`), notFetched, 'another client');
+
+  await remove(service, `/resources/${key}`);
+  t.equal(await refusalOf(id), notFetched);
+
+  const { id: registered } = await create(service, '/clients', publicClient());
+  const same = await service.post('/resources', resource({ identifier: registered }), asAdmin);
+  t.match(same.json().errors[0].extensions, { field: 'identifier', type: 'uri' }, 'the ID of a registered client');
 });

@@ -96,15 +96,23 @@ export interface UnregisteredClients {
 export const allowsUnregistered = ({ mode, hosts }: UnregisteredClients, id: string): boolean =>
   mode === 'any' || (mode === 'listed' && hosts.includes(new URL(id).host));
 
-/** The settings about clients that nobody registered, as JSON. */
-export const unregisteredClients: SQL = sql`(
-  select json_build_object('mode', st.unregistered_clients, 'hosts', st.unregistered_client_hosts) from ${settings} st
+/**
+ * The settings about clients that nobody registered, as JSON. None is allowed if the client ID is also the identifier of a resource: the
+ * audience of an ID token (the client) could not be distinguished from that of an access token (the resource). The IDs of registered clients
+ * are UUIDs, which are not URIs.
+ */
+export const unregisteredClients = (id: SQL): SQL => sql`(
+  select json_build_object(
+    'mode', case when exists (select from ${resources} o where o.identifier = ${id}) then 'off' else st.unregistered_clients end,
+    'hosts', st.unregistered_client_hosts
+  ) from ${settings} st
 )`;
 
-export async function readUnregisteredClients(executor: Executor): Promise<UnregisteredClients> {
+/** The settings about clients that nobody registered. @param id the client that the question is about */
+export async function readUnregisteredClients(executor: Executor, id = ''): Promise<UnregisteredClients> {
   const [found] = await rows<{ allowed: UnregisteredClients | null }>(
     executor,
-    sql`select ${unregisteredClients} as allowed`,
+    sql`select ${unregisteredClients(sql`${id}`)} as allowed`,
   );
   return found?.allowed ?? { mode: 'off', hosts: [] };
 }

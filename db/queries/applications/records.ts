@@ -76,7 +76,7 @@ export const formerClients = sql`array_to_json(array(
   ))`;
 
 /** The setting about unregistered clients, if `r` may depend on it. */
-export const unregisteredOf = sql`case when r.client like 'https://%' or r.parent is not null then ${unregisteredClients} end`;
+export const unregisteredOf = sql`case when r.client like 'https://%' or r.parent is not null then ${unregisteredClients(sql`r.client`)} end`;
 
 const recordColumns = (
   shift: SQL,

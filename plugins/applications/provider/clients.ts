@@ -70,7 +70,7 @@ export interface ClientDirectory {
   /** The same as metadata for the library. */
   metadata(id: string): Promise<AllClientMetadata | undefined>;
   /** The setting about clients that nobody registered, read once for each request. */
-  unregistered(): Promise<UnregisteredClients>;
+  unregistered(id?: string): Promise<UnregisteredClients>;
 }
 
 export function createClientDirectory({ db, clock }: ProviderServices, library: Library): ClientDirectory {
@@ -93,10 +93,10 @@ export function createClientDirectory({ db, clock }: ProviderServices, library: 
       // A UUID in another spelling is another client ID.
       return client?.id === id ? metadataOf(client) : undefined;
     },
-    unregistered: () => {
-      const shared = exchange();
-      const found = shared?.unregistered ?? readUnregisteredClients(db);
-      if (shared) shared.unregistered = found;
+    unregistered: (id = '') => {
+      const known = exchange()?.unregistered;
+      const found = known?.get(id) ?? readUnregisteredClients(db, id);
+      known?.set(id, found);
       return found;
     },
   };

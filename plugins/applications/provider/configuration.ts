@@ -70,7 +70,7 @@ export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): 
 
   /** Decides about clients that nobody registered. The library also accepts other spellings of their IDs, such as `HTTPS://`. */
   const isAllowedClient = async (id: string): Promise<boolean> =>
-    isMetadataUrl(id) && allowsUnregistered(await clients.unregistered(), id);
+    isMetadataUrl(id) && allowsUnregistered(await clients.unregistered(id), id);
 
   return {
     // Where things are.

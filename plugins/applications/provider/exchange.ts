@@ -32,7 +32,7 @@ export interface Exchange {
   records: Map<string, Promise<StoredRecord | undefined>>;
   clients: Map<string, Promise<ClientRecord | undefined>>;
   grants: Map<string, GrantRecord>;
-  unregistered?: Promise<UnregisteredClients>;
+  unregistered: Map<string, Promise<UnregisteredClients>>;
   /** The clients whose own metadata has been requested. */
   requestedMetadata: Set<string>;
   /** What a token request will store, all in one transaction. */
@@ -74,6 +74,7 @@ export const createExchange = (
   records: new Map(),
   clients: new Map(),
   grants: new Map(),
+  unregistered: new Map(),
   requestedMetadata: new Set(),
   work: { consumed: [], saved: [], events: [] },
 });
