@@ -48,7 +48,9 @@ export async function routes(app: App): Promise<void> {
   await app.register(serverRoutes, { prefix: '/server' });
   await app.register(wellKnownRoutes, { prefix: '/.well-known' });
   await app.register(protocolRoutes, { prefix: '/oauth' });
-  await app.register(metadataRoutes, { prefix: '/.well-known' });
+  // Each has a scope of its own: other files in the folder belong to the JSON API.
+  for (const name of ['openid-configuration', 'oauth-authorization-server'] as const)
+    await app.register(metadataRoutes(name), { prefix: `/.well-known/${name}` });
   await app.register(pagesRoutes);
   if (app.metrics) await app.register(metricsRoutes, { prefix: '/metrics' });
   if (app.mail.hasMailbox) await app.register(mailboxRoutes, { prefix: '/mailbox' });

@@ -12,6 +12,12 @@ export const sessionCarriers: Alternatives = [{}, { refreshCookie: [] }, { sessi
 /** For browsers: the session cookie, if there is one. */
 export const browserSession: Alternatives = [{}, { sessionCookie: [] }];
 
+/** The secret of a confidential client, in the header. Public clients have none, and others can send it in the form. */
+export const clientCredential: Alternatives = [{ clientSecret: [] }, {}];
+
+/** An access token that a client has received for Gatehouse itself. */
+export const clientToken: Alternatives = [{ clientToken: [] }];
+
 /**
  * The `security` of operations that do not declare their own, by access. For `anonymous`, a valid credential has no effect; an invalid
  * one is still rejected, except a session cookie.

@@ -6,7 +6,10 @@ export const conformanceFile = 'docs/conformance.md';
 
 /** The part of an OpenAPI document that describes the possible responses of each operation. */
 export interface Described {
-  paths: Record<string, Record<string, { operationId: string; responses: Record<string, DescribedResponse> }>>;
+  paths: Record<
+    string,
+    Record<string, { operationId: string; tags?: string[]; responses: Record<string, DescribedResponse> }>
+  >;
   components: { schemas: Record<string, Part> };
 }
 

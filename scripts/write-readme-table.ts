@@ -6,7 +6,7 @@ const methods = ['GET', 'SEARCH', 'POST', 'PATCH', 'DELETE'];
 
 const app = await startDefaultApp();
 const { tags } = app.swagger() as unknown as { tags: { name: string; description: string }[] };
-const operations = [...app.operations.values()];
+const operations = [...app.operations.values(), ...app.protocolOperations.values()];
 await app.close();
 
 /** The requests of a tag, such as `GET, PATCH /users/me`. */

@@ -9,7 +9,10 @@ import { type BodyType, parseBodies } from './request-parsing.js';
  * it. The outermost scope is the JSON API.
  */
 export interface Protocol {
-  /** Whether the routes are operations of the API. Others are not in the OpenAPI document, and have fewer rules (`route-rules.ts`). */
+  /**
+   * Whether the routes are operations of the API. Others have fewer rules (`route-rules.ts`), and are in the OpenAPI document only if they
+   * have an operation ID.
+   */
   isApi: boolean;
   /** What bodies are parsed as. Bodies of other types are ignored: they count as `{}`. */
   bodies: readonly BodyType[];
@@ -46,7 +49,7 @@ export const protocolPlugin = plugin(
     });
 
     app.addHook('onRoute', function (route) {
-      if (!this.protocol.isApi) route.schema = { ...route.schema, hide: true };
+      if (!this.protocol.isApi && !route.schema?.operationId) route.schema = { ...route.schema, hide: true };
       route.config = { ...this.protocol.config, ...route.config };
     });
   },

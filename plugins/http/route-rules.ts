@@ -17,6 +17,8 @@ declare module '../platform/plugin.js' {
   interface Services {
     /** All operations of the API, by operation ID. */
     operations: ReadonlyMap<string, ApiOperation>;
+    /** The documented endpoints of other protocols, by operation ID. */
+    protocolOperations: ReadonlyMap<string, ApiOperation>;
   }
 }
 
@@ -39,10 +41,21 @@ const kinds = Object.keys(credentialNames) as CredentialKind[];
  */
 export const routeRulesPlugin = definePlugin('http/route-rules', (_services, app) => {
   const operations = new Map<string, ApiOperation>();
+  const protocolOperations = new Map<string, ApiOperation>();
 
   app.addHook('onRoute', function (route) {
-    if (!this.protocol.isApi) return;
     const { schema } = route;
+    if (!this.protocol.isApi) {
+      const { operationId } = schema ?? {};
+      if (operationId && route.method !== 'HEAD')
+        protocolOperations.set(operationId, {
+          method: String(route.method),
+          url: route.url,
+          tag: schema?.tags?.[0],
+          config: route.config ?? {},
+        });
+      return;
+    }
     const request = `${route.method} ${route.url}`;
     const operation = schema?.operationId;
     if (!operation) throw new Error(`${request} has no operationId.`);
@@ -81,7 +94,7 @@ export const routeRulesPlugin = definePlugin('http/route-rules', (_services, app
     if (requiresFresh) implied.push('REAUTHENTICATION_REQUIRED');
     schema.response = withErrors(schema.response as Record<string, unknown>, implied);
   });
-  return { operations };
+  return { operations, protocolOperations };
 });
 
 interface BodySchema {

@@ -1,3 +1,4 @@
+import { protocolTag } from '../../schemas/oauth.js';
 import { nameErrors } from './error-bodies.js';
 import { describeParameter } from './parameters.js';
 import {
@@ -55,18 +56,20 @@ export function completeDocument<T extends object>(document: T): T {
   return JSON.parse(JSON.stringify(copy)) as T;
 }
 
-function addHeaders({ responses, security = [] }: DocumentedOperation): void {
+function addHeaders({ responses, security = [], tags }: DocumentedOperation): void {
   // A failed provider login always clears its cookies.
   const isFlow = responses['302']?.headers?.['set-cookie'] !== undefined;
+  // The endpoints for applications declare their own cookies.
+  const isOfProtocol = tags?.includes(protocolTag) ?? false;
   // Operations without credentials accept requests with an invalid cookie, and clear it.
-  const isPublic = !security.some((way) => 'bearer' in way);
+  const isPublic = !isOfProtocol && !security.some((way) => 'bearer' in way);
   for (const [status, response] of Object.entries(responses)) {
     const { location } = response.headers ?? {};
     if (location && 'schema' in location) location.required = true;
     response.headers = {
       'x-request-id': reference('RequestId'),
       ...(status === '503' || status === '429' ? { 'retry-after': reference(retryAfterOf(response)) } : {}),
-      ...(isPublic || status === '401' || status === '403' || (isFlow && status >= '400')
+      ...(isPublic || (!isOfProtocol && (status === '401' || status === '403')) || (isFlow && status >= '400')
         ? { 'set-cookie': reference('DeadCookie') }
         : {}),
       ...response.headers,

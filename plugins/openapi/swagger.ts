@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import type { TSchema } from '@sinclair/typebox';
 import type { FastifyContextConfig } from 'fastify';
+import { protocolTag } from '../../schemas/oauth.js';
 import { acceptedByDefault, credentialNames, refusedAmong } from '../http/credential.js';
 import { definePlugin } from '../platform/plugin.js';
 import { completeDocument } from './document.js';
@@ -20,6 +21,10 @@ const tags = [
   { name: 'Policies', description: 'Manage policies, which bundle permissions.' },
   { name: 'Permissions', description: 'Manage permissions, which define the actions that users can perform on items.' },
   { name: 'Settings', description: 'Read and update the project settings.' },
+  {
+    name: protocolTag,
+    description: 'Sign users in to applications, and issue access tokens for APIs (OpenID Connect, OAuth 2.0).',
+  },
   { name: 'Clients', description: 'Manage the applications that sign users in with Gatehouse.' },
   { name: 'Resources', description: "Manage the APIs that accept Gatehouse's access tokens." },
   { name: 'Emails', description: 'List queued emails and retry failed ones.' },
@@ -30,10 +35,10 @@ const tags = [
 declare module 'fastify' {
   interface FastifySchema {
     /**
-     * More detailed schemas to show in the OpenAPI document, for routes whose details are validated by the service and not by the
-     * schema.
+     * More detailed schemas to show in the OpenAPI document, for routes whose details are validated by the service, or by a library, and
+     * not by the schema.
      */
-    documented?: { body?: TSchema; querystring?: TSchema };
+    documented?: { body?: TSchema; querystring?: TSchema; response?: Record<number, unknown> };
   }
 }
 
@@ -99,6 +104,16 @@ export const swaggerPlugin = definePlugin<{ version: string }>(
               in: 'cookie',
               name: config.REFRESH_TOKEN_COOKIE_NAME,
               description: 'The refresh cookie, which is set in `cookie` mode.',
+            },
+            clientSecret: {
+              type: 'http',
+              scheme: 'basic',
+              description: 'The ID and the secret of a confidential client (`client_secret_basic`).',
+            },
+            clientToken: {
+              type: 'http',
+              scheme: 'bearer',
+              description: 'An access token that a client has received from `/oauth/token`.',
             },
           },
         },

@@ -8,6 +8,7 @@ export type PathItem = Record<string, DocumentedOperation>;
 
 export interface DocumentedOperation {
   operationId: string;
+  tags?: string[];
   description?: string;
   parameters?: Parameter[];
   requestBody?: { required?: boolean; content: Record<string, MediaType> };

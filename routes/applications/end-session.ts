@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../app.js';
+import { endSessionByFormSchema, endSessionSchema } from './protocol-schemas.js';
 
 const names = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state'] as const;
 type Parameters = Partial<Record<(typeof names)[number], string>>;
@@ -33,10 +34,10 @@ export function endSession(app: App): void {
     return reply.redirect(to ?? `${app.basePath}/account/login?notice=signed-out`, 303);
   };
 
-  app.get('/end-session', (request, reply) =>
+  app.get('/end-session', { schema: endSessionSchema }, (request, reply) =>
     respond(new URL(request.url, 'http://here').searchParams, request, reply),
   );
-  app.post('/end-session', (request, reply) =>
+  app.post('/end-session', { schema: endSessionByFormSchema }, (request, reply) =>
     respond(new URLSearchParams(Buffer.isBuffer(request.body) ? request.body.toString() : ''), request, reply),
   );
 }

@@ -2,6 +2,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../../schemas/errors.js';
 import type { App } from '../app.js';
 import { endSession } from './end-session.js';
+import {
+  authorizeByFormSchema,
+  authorizeSchema,
+  deviceSchema,
+  introspectionSchema,
+  keysSchema,
+  metadataSchemas,
+  pushSchema,
+  revocationSchema,
+  tokenSchema,
+  userInfoByFormSchema,
+  userInfoSchema,
+} from './protocol-schemas.js';
 
 const noBody = Buffer.alloc(0);
 
@@ -18,9 +31,12 @@ const handlerOf =
     const arrived = performance.now() - reply.elapsedTime;
     const received = { method, url, headers, body: Buffer.isBuffer(body) ? body : noBody };
     const response = await respond(received, { client, arrived, session });
-    reply.header('cache-control', 'no-store').code(response.status).headers(response.headers);
+    const { 'content-type': type, ...headersToSend } = response.headers;
+    reply.header('cache-control', 'no-store').code(response.status).headers(headersToSend);
     if (response.needsErrorPage) return reply.sendPage(app.pages.error(response.status));
-    return reply.send(response.body);
+    // The library adds a page to redirects, which no browser shows.
+    if (response.body.length === 0 || response.headers.location !== undefined) return reply.send();
+    return reply.headers(type === undefined ? {} : { 'content-type': type }).send(response.body);
   };
 
 /** The endpoints of OAuth 2.1 and OpenID Connect, under `/oauth`. The library decides which origins may call them (CORS). */
@@ -30,30 +46,34 @@ export async function protocolRoutes(app: App): Promise<void> {
   const forBrowsers = handlerOf(app, respond, { hasSession: true });
   const forPrograms = handlerOf(app, respond);
 
-  app.get('/authorize', forBrowsers);
+  app.get('/authorize', { schema: authorizeSchema }, forBrowsers);
   app.get('/authorize/:id', forBrowsers);
   // As a GET, which browsers send with the session cookie.
-  app.post('/authorize', async (request, reply) => {
+  app.post('/authorize', { schema: authorizeByFormSchema }, async (request, reply) => {
     const form = Buffer.isBuffer(request.body) ? request.body.toString() : '';
     if (form.length > maxQueryLength) throw new ApiError('INVALID_PAYLOAD', { reason: 'The request is too long' });
     return reply.redirect(`${app.basePath}/oauth/authorize?${new URLSearchParams(form)}`, 303);
   });
-  for (const url of ['/token', '/par', '/device'])
-    app.route({ method: ['POST', 'OPTIONS'], url, handler: forPrograms });
-  for (const url of ['/introspect', '/revoke'])
-    app.route({ method: ['POST', 'OPTIONS'], url, handler: handlerOf(app, respondAboutToken) });
-  app.route({ method: ['GET', 'POST', 'OPTIONS'], url: '/userinfo', handler: forPrograms });
-  app.route({ method: ['GET', 'OPTIONS'], url: '/jwks', handler: forPrograms });
+  app.post('/token', { schema: tokenSchema }, forPrograms);
+  app.post('/par', { schema: pushSchema }, forPrograms);
+  app.post('/device', { schema: deviceSchema }, forPrograms);
+  app.post('/introspect', { schema: introspectionSchema }, handlerOf(app, respondAboutToken));
+  app.post('/revoke', { schema: revocationSchema }, handlerOf(app, respondAboutToken));
+  app.get('/userinfo', { schema: userInfoSchema }, forPrograms);
+  app.post('/userinfo', { schema: userInfoByFormSchema }, forPrograms);
+  app.get('/jwks', { schema: keysSchema }, forPrograms);
+  for (const url of ['/token', '/par', '/device', '/introspect', '/revoke', '/userinfo', '/jwks'])
+    app.options(url, forPrograms);
   endSession(app);
 }
 
-/** What clients and APIs read first (OpenID Connect Discovery 1.0, RFC 8414), under `/.well-known`. */
-export async function metadataRoutes(app: App): Promise<void> {
-  app.setProtocol({ isApi: false, config: routeConfig });
+/** What clients and APIs read first (OpenID Connect Discovery 1.0, RFC 8414): one of the documents in `/.well-known`. */
+export const metadataRoutes = (name: keyof typeof metadataSchemas) => async (app: App) => {
+  app.setProtocol({ isApi: false, formatError: app.openIdProvider.formatError, config: routeConfig });
   const handler = handlerOf(app, app.openIdProvider.protocol.respond);
-  for (const url of ['/openid-configuration', '/oauth-authorization-server'])
-    app.route({ method: ['GET', 'OPTIONS'], url, handler });
-}
+  app.get('', { schema: metadataSchemas[name] }, handler);
+  app.options('', handler);
+};
 
 /** Bytes. What a URL can contain. */
 const maxQueryLength = 8_000;

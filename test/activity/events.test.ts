@@ -9,7 +9,7 @@ import { schemas } from '../helpers/database/databases.js';
 import { setCookies } from '../helpers/http/cookies.js';
 import { adminToken, asAdmin } from '../helpers/http/writing.js';
 import { tokenFor } from '../helpers/mail/mails.js';
-import { committedDocument } from '../helpers/openapi/document.js';
+import { apiDocument } from '../helpers/openapi/document.js';
 import { configOf } from '../helpers/openapi/operations.js';
 import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
 import { begin, completeLogin, createVisitor, followRedirect, startPath } from '../helpers/providers/visitor.js';
@@ -504,7 +504,7 @@ const done: Record<string, () => Promise<Done>> = {
 };
 
 /** The operations in the document that change something. */
-const changing = Object.values(committedDocument().paths)
+const changing = Object.values(apiDocument().paths)
   .flatMap((methods) => Object.entries(methods))
   .filter(([method]) => !['get', 'head', 'x-search'].includes(method))
   .map(([, { operationId }]) => operationId);
@@ -594,7 +594,7 @@ t.test('a denied request is recorded, whatever the operation', async (t) => {
   const stranger = await createUserWithToken(app);
   const target = randomUUID();
   let refusals = 0;
-  for (const [path, methods] of Object.entries(committedDocument().paths)) {
+  for (const [path, methods] of Object.entries(apiDocument().paths)) {
     for (const [method, { operationId }] of Object.entries(methods)) {
       const as = configOf(app, operationId).recordedAs;
       if (!as || path.includes('{provider}')) continue;

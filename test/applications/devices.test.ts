@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client';
 import t from 'tap';
 import { startProvider } from '../helpers/applications/applications.js';
+import { checkedFetch } from '../helpers/openapi/document.js';
 import { administrator } from '../helpers/users/credentials.js';
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
@@ -19,7 +20,9 @@ t.test('a user connects a device with a code', async (t) => {
   const poll = async (code: string) => {
     clock.advance(6_000);
     const body = new URLSearchParams({ grant_type: deviceGrant, device_code: code, client_id: client.id });
-    return (await fetch(`${url}/oauth/token`, { method: 'POST', body })).json() as Promise<Record<string, string>>;
+    return (await checkedFetch(`${url}/oauth/token`, { method: 'POST', body })).json() as Promise<
+      Record<string, string>
+    >;
   };
   const enter = (user_code: string, allow?: boolean) =>
     browser.fetch(`${url}/account/device`, {
@@ -52,7 +55,7 @@ t.test('a user connects a device with a code', async (t) => {
     const { device_code: code } = await start();
     await poll(code);
     const body = new URLSearchParams({ grant_type: deviceGrant, device_code: code, client_id: client.id });
-    t.match(await (await fetch(`${url}/oauth/token`, { method: 'POST', body })).json(), { error: 'slow_down' });
+    t.match(await (await checkedFetch(`${url}/oauth/token`, { method: 'POST', body })).json(), { error: 'slow_down' });
   });
 
   t.test('wrong codes are counted, whether or not they come with a decision', async (t) => {

@@ -3,6 +3,7 @@ import { createRemoteJWKSet, decodeJwt, exportJWK, generateKeyPair, jwtVerify, S
 import * as oidc from 'openid-client';
 import t from 'tap';
 import { fails, redirectUri, startProvider } from '../helpers/applications/applications.js';
+import { checkedFetch } from '../helpers/openapi/document.js';
 import { administrator } from '../helpers/users/credentials.js';
 
 const api = 'https://api.example.com/';
@@ -57,7 +58,7 @@ t.test('access and refresh tokens', async (t) => {
       }),
     );
     const use = async () => {
-      const response = await fetch(`${url}/oauth/token`, {
+      const response = await checkedFetch(`${url}/oauth/token`, {
         method: 'POST',
         headers: { authorization: `Basic ${btoa(`${web.id}:${web.secret}`)}` },
         body: new URLSearchParams({
@@ -108,11 +109,11 @@ t.test('access and refresh tokens', async (t) => {
     });
     t.match(await oidc.tokenIntrospection(reader, tokens.access_token), { active: true });
     t.match(await oidc.tokenIntrospection(stranger, tokens.access_token), { active: false });
-    const userinfo = await fetch(`${url}/oauth/userinfo`, {
+    const userinfo = await checkedFetch(`${url}/oauth/userinfo`, {
       headers: { authorization: `Bearer ${tokens.access_token}` },
     });
     t.equal(userinfo.status, 401);
-    const own = await fetch(`${url}/users/me`, { headers: { authorization: `Bearer ${tokens.access_token}` } });
+    const own = await checkedFetch(`${url}/users/me`, { headers: { authorization: `Bearer ${tokens.access_token}` } });
     t.equal(own.status, 401, 'it is not for the API of the service');
     await oidc.tokenRevocation(stranger, tokens.access_token);
     t.match(await oidc.tokenIntrospection(config, tokens.access_token), { active: true });
@@ -191,7 +192,7 @@ t.test('access and refresh tokens', async (t) => {
       .setIssuedAt()
       .sign(privateKey);
     const send = () =>
-      fetch(`${url}/oauth/token`, {
+      checkedFetch(`${url}/oauth/token`, {
         method: 'POST',
         headers: { authorization: `Basic ${btoa(`${web.id}:${web.secret}`)}`, dpop: proof },
         body: new URLSearchParams({ grant_type: 'client_credentials', resource: api }),

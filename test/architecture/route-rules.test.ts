@@ -59,19 +59,25 @@ t.test('a route gets the error responses that its config implies', async (t) => 
   t.strictSame(await responsesOf({ requiresFresh: true }), ['403 `FORBIDDEN`, `REAUTHENTICATION_REQUIRED`']);
 });
 
-t.test('a scope that is not part of the API keeps its routes out of the document', async (t) => {
-  const app = await ruled();
-  const answer = async ({ routeOptions }: FastifyRequest) => [routeOptions.config.access, routeOptions.schema?.hide];
-  app.register(async (scope) => {
-    scope.setProtocol({ isApi: false, config: { access: 'open' } });
-    scope.get('/open', answer);
-    scope.get('/guarded', { config: { access: 'anonymous' } }, answer);
-  });
-  t.strictSame((await app.inject('/open')).json(), ['open', true]);
-  t.strictSame((await app.inject('/guarded')).json(), ['anonymous', true]);
-  t.equal(app.operations.size, 0);
-  await t.rejects(boot([{ hide: true }]), /GET \/0 has no operationId/);
-});
+t.test(
+  'a route of a scope that is not part of the API is in the document only if it has an operation ID',
+  async (t) => {
+    const app = await ruled();
+    const answer = async ({ routeOptions }: FastifyRequest) => [routeOptions.config.access, routeOptions.schema?.hide];
+    app.register(async (scope) => {
+      scope.setProtocol({ isApi: false, config: { access: 'open' } });
+      scope.get('/open', answer);
+      scope.get('/guarded', { config: { access: 'anonymous' } }, answer);
+      scope.get('/documented', { schema: { operationId: 'readDocumented' } }, answer);
+    });
+    t.strictSame((await app.inject('/open')).json(), ['open', true]);
+    t.strictSame((await app.inject('/guarded')).json(), ['anonymous', true]);
+    t.strictSame((await app.inject('/documented')).json(), ['open', null]);
+    t.equal(app.operations.size, 0);
+    t.strictSame([...app.protocolOperations.keys()], ['readDocumented']);
+    await t.rejects(boot([{ hide: true }]), /GET \/0 has no operationId/);
+  },
+);
 
 t.test('a route that violates a rule is rejected at boot, by name', async (t) => {
   const { operationId, ...unnamed } = good;
@@ -136,5 +142,5 @@ t.test('the service lists exactly the operations in the document', async (t) => 
   const names = Object.values(paths ?? {})
     .flatMap((path) => Object.values(path))
     .map(({ operationId }) => operationId);
-  t.strictSame(names.sort(), [...app.operations.keys()].sort());
+  t.strictSame(names.sort(), [...app.operations.keys(), ...app.protocolOperations.keys()].sort());
 });

@@ -5,7 +5,7 @@ import { eq, like } from 'drizzle-orm';
 import t from 'tap';
 import { settings, users } from '../../db/schema.js';
 import { mailsTo } from '../helpers/mail/mails.js';
-import { committedDocument } from '../helpers/openapi/document.js';
+import { apiDocument } from '../helpers/openapi/document.js';
 import { allOperations } from '../helpers/openapi/operations.js';
 import { codeOf, startTestApp } from '../helpers/service/app.js';
 import { administrator } from '../helpers/users/credentials.js';
@@ -199,7 +199,7 @@ const malformedIds = (id: string) => [
 ];
 
 t.test('a malformed ID in a path is treated like one that does not exist', async (t) => {
-  const { paths } = committedDocument() as unknown as {
+  const { paths } = apiDocument() as unknown as {
     paths: Record<string, Record<string, { requestBody?: object }>>;
   };
   const holder = await createUser(app);

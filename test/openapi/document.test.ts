@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { compileErrors, parse, validate } from '@readme/openapi-parser';
 import t from 'tap';
+import { isOfProtocol } from '../helpers/openapi/document.js';
 import { configOf } from '../helpers/openapi/operations.js';
 import { startTestApp } from '../helpers/service/app.js';
 
@@ -48,13 +49,15 @@ function* walk(value: unknown, path = '#'): Generator<[path: string, value: unkn
 t.test('the OpenAPI document', async (t) => {
   const { app, get } = await startTestApp(t);
   const document: Document = (await get('/openapi.json')).json();
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  const all = Object.entries(document.paths).flatMap(([path, methods]) =>
     // OpenAPI 3.1 has no SEARCH method, so the document declares it as an extension.
     Object.entries(methods).map(([method, operation]) => ({
       what: `${method.replace(/^x-/, '').toUpperCase()} ${path}`,
       operation,
     })),
   );
+  /** The operations of the JSON API. */
+  const operations = all.filter(({ operation }) => !isOfProtocol(operation));
   const resolve = (schema: Schema): Schema =>
     schema.$ref === undefined ? schema : (document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {});
 
@@ -93,9 +96,9 @@ t.test('the OpenAPI document', async (t) => {
   });
 
   t.test('each operation has an operation id, a summary, a tag, its security, and its responses', async (t) => {
-    const names = operations.map(({ operation }) => operation.operationId);
+    const names = all.map(({ operation }) => operation.operationId);
     t.equal(new Set(names).size, names.length, 'operation ids are unique');
-    for (const { what, operation } of operations) {
+    for (const { what, operation } of all) {
       t.match(operation.operationId, /^[a-z][A-Za-z]+$/, what);
       t.match(operation.summary, /^[A-Z].{5,}[^.]$/, what);
       t.equal(operation.tags?.length, 1, what);
@@ -104,6 +107,11 @@ t.test('the OpenAPI document', async (t) => {
         `${what}: the tag is declared`,
       );
       t.ok(Array.isArray(operation.security), `${what} declares which credentials it accepts`);
+      for (const scheme of (operation.security ?? []).flatMap((way) => Object.keys(way))) {
+        t.ok(scheme in document.components.securitySchemes, `${what}: ${scheme} is declared`);
+      }
+    }
+    for (const { what, operation } of operations) {
       const { access, needs } = configOf(app, operation.operationId);
       const isForAnyone =
         operation.security?.length === 0 || operation.security?.some((way) => Object.keys(way).length === 0);
@@ -115,9 +123,6 @@ t.test('the OpenAPI document', async (t) => {
         access === 'permission' && typeof needs === 'object',
         `${what} says whether the public policy can open it`,
       );
-      for (const scheme of (operation.security ?? []).flatMap((way) => Object.keys(way))) {
-        t.ok(scheme in document.components.securitySchemes, `${what}: ${scheme} is declared`);
-      }
       const statuses = Object.keys(operation.responses);
       t.ok(
         statuses.some((status) => /^[23]/.test(status)),
@@ -127,8 +132,44 @@ t.test('the OpenAPI document', async (t) => {
     }
   });
 
+  t.test('the endpoints of OpenID Connect declare forms, and the errors of RFC 6749', async (t) => {
+    const endpoints = all.filter(({ operation }) => isOfProtocol(operation));
+    t.equal(endpoints.length, 14);
+    for (const { what, operation } of endpoints) {
+      const isPost = what.startsWith('POST');
+      t.strictSame(
+        Object.keys(operation.requestBody?.content ?? {}),
+        isPost ? ['application/x-www-form-urlencoded'] : [],
+        what,
+      );
+      const hasRequired = /token$|introspect$|revoke$|POST .*authorize$/.test(what);
+      t.equal(operation.requestBody?.required ?? false, hasRequired, `${what}: whether its body has a required field`);
+      const statuses = Object.keys(operation.responses);
+      t.ok(
+        statuses.some((status) => /^[23]/.test(status)),
+        `${what} declares a success response`,
+      );
+      // The other one only redirects.
+      const needsDatabase = what !== 'POST /oauth/authorize';
+      for (const status of ['400', '429', ...(needsDatabase ? ['500', '503'] : [])])
+        t.ok(statuses.includes(status), `${what} ${status}`);
+      for (const [status, { headers, content }] of Object.entries(operation.responses)) {
+        t.ok(headers['x-request-id'], `${what} ${status} x-request-id`);
+        t.equal('retry-after' in headers, ['429', '503'].includes(status), `${what} ${status} retry-after`);
+        const challenges = ['401', '403', ...(what.endsWith('userinfo') ? ['400'] : [])];
+        t.equal('www-authenticate' in headers, challenges.includes(status), `${what} ${status} www-authenticate`);
+        if (status < '400' || (status === '400' && what === 'GET /oauth/authorize')) continue;
+        const { properties, additionalProperties } = resolve(content?.['application/json']?.schema ?? {});
+        t.strictSame(Object.keys(properties ?? {}), ['error', 'error_description', 'scope'], `${what} ${status}`);
+        t.equal(additionalProperties, false, `${what} ${status}: closed`);
+        t.ok(properties?.error?.enum?.length, `${what} ${status}: a closed list of codes`);
+      }
+    }
+  });
+
   t.test('a body is required exactly when it has a required field', async (t) => {
     const required = operations.flatMap(({ what, operation }) => (operation.requestBody?.required ? [what] : []));
+    // Those of OpenID Connect are tested above.
     const collections = ['clients', 'permissions', 'policies', 'resources', 'roles', 'users'].flatMap((name) =>
       ['DELETE', 'PATCH', 'POST'].map((method) => `${method} /${name}`),
     );

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { Known } from '../helpers/fuzz/draw.js';
 import { createRequestDraw, curlLine, type WireRequest } from '../helpers/fuzz/requests.js';
-import { committedDocument } from '../helpers/openapi/document.js';
+import { apiDocument } from '../helpers/openapi/document.js';
 import { amountOf } from '../helpers/runner/long.js';
 import { startTestApp, type TestApp } from '../helpers/service/app.js';
 import { createPolicy, createRole, everyPermission, policyWith } from '../helpers/users/rights.js';
@@ -12,7 +12,7 @@ import { createUser, createUserWithToken } from '../helpers/users/users.js';
 const runs = amountOf('FUZZ_RUNS', { short: 400, long: 10_000 });
 const runsInWorld = 400;
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31);
-const drawRequest = createRequestDraw(committedDocument());
+const drawRequest = createRequestDraw(apiDocument());
 
 interface World extends TestApp {
   known: Known;

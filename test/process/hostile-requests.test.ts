@@ -9,7 +9,7 @@ import { type MemorySample, memoryGrowth } from '../helpers/hostile/memory.js';
 import { createHostileActs, type HostileAct } from '../helpers/hostile/requests.js';
 import { renewWorld } from '../helpers/hostile/world.js';
 import { memoryOf, processorTime } from '../helpers/measurements/proc.js';
-import { committedDocument } from '../helpers/openapi/document.js';
+import { apiDocument } from '../helpers/openapi/document.js';
 import { amountOf } from '../helpers/runner/long.js';
 import { createHome, logLines, startQuietService } from '../helpers/service/service.js';
 import { variables } from '../helpers/users/over-http.js';
@@ -121,7 +121,7 @@ t.test(`the service withstands ${amount} hostile requests, seed ${seed}`, async 
   try {
     for (let round = 0; sent < amount && !isEnded() && !ending; round++) {
       const { known, callers } = await renewWorld(service);
-      const next = createHostileActs(committedDocument(), known, callers, { size: poolSize, seed: seed + round });
+      const next = createHostileActs(apiDocument(), known, callers, { size: poolSize, seed: seed + round });
       const until = Math.min(amount, sent + inWorld);
       await Promise.all(
         Array.from({ length: connections }, async () => {

@@ -3,6 +3,7 @@ import type { Test } from 'tap';
 import type { Overrides } from '../../../app.js';
 import { type CookieJar, createJar, fetchWith } from '../browser/cookie-jar.js';
 import { startWithAdmin } from '../http/writing.js';
+import { checkedFetch } from '../openapi/document.js';
 import { freePort } from '../servers/ports.js';
 import type { TestApp } from '../service/app.js';
 import { confidentialClient, create, publicClient, resource } from './clients.js';
@@ -13,7 +14,10 @@ export const [redirectUri = ''] = publicClient().redirect_uris;
 /** Most tests are not about consent. */
 const trusted = { first_party: true };
 
-/** A service that listens, so that OpenID Connect clients can use it, and what tests do as its administrator and its users. */
+/**
+ * A service that listens, so that OpenID Connect clients can use it, and what tests do as its administrator and its users. All responses
+ * are checked against the OpenAPI document.
+ */
 export interface ProviderUnderTest extends TestApp {
   url: string;
   /** Creates a client. @returns its ID and secret */
@@ -72,6 +76,7 @@ export async function startProvider(
 export const discover = (url: string, { id, secret }: { id: string; secret: string }): Promise<oidc.Configuration> =>
   oidc.discovery(new URL(url), id, undefined, secret ? oidc.ClientSecretBasic(secret) : oidc.None(), {
     execute: [oidc.allowInsecureRequests],
+    [oidc.customFetch]: checkedFetch as oidc.CustomFetch,
   });
 
 /** A browser in which the user is signed in. */
@@ -80,7 +85,7 @@ export async function signedInBrowser(
   user: Parameters<ProviderUnderTest['browser']>[0],
 ): Promise<Browser> {
   const jar = createJar();
-  const send = fetchWith(jar) as typeof fetch;
+  const send = fetchWith(jar, checkedFetch) as typeof fetch;
   const response = await send(`${url}/auth/login`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

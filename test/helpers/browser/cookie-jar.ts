@@ -6,4 +6,4 @@ export type CookieJar = InstanceType<typeof fetchCookie.toughCookie.CookieJar>;
 export const createJar = (): CookieJar => new fetchCookie.toughCookie.CookieJar();
 
 /** A `fetch` that sends and stores cookies as a browser with this cookie jar does. */
-export const fetchWith = (jar: CookieJar) => fetchCookie(fetch, jar);
+export const fetchWith = (jar: CookieJar, send: typeof fetch = fetch) => fetchCookie(send, jar);

@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 import { formats } from '../../../schemas/common.js';
+import { protocolTag } from '../../../schemas/oauth.js';
 import { type Described, outcomeOf } from '../../../scripts/conformance.js';
 
 /** A response, independent of how the request was sent. */
@@ -17,6 +18,7 @@ export interface Answer {
 
 interface Operation {
   operationId: string;
+  tags?: string[];
   responses: Record<string, Response>;
 }
 
@@ -124,7 +126,7 @@ export function createDocumentCheck(document: OpenApiDocument) {
     const value: unknown = /json$/.test(mediaType) ? JSON.parse(body) : body;
     const codes =
       status >= 400 && mediaType === 'application/json'
-        ? (value as { errors: { extensions: { code: string } }[] }).errors.map(({ extensions }) => extensions.code)
+        ? errorsIn(value).map(({ extensions }) => extensions.code)
         : [undefined];
     const mustWait = codes.some((code) => code === 'SERVICE_UNAVAILABLE' || code === 'REQUESTS_EXCEEDED');
     if (mustWait && headers['retry-after'] === undefined) refuse(' without the header retry-after');
@@ -139,6 +141,10 @@ export function createDocumentCheck(document: OpenApiDocument) {
   };
 }
 
+/** The errors in a body of the JSON API. Those of OAuth (RFC 6749) have no list. */
+const errorsIn = (body: unknown): { extensions: { code: string | undefined } }[] =>
+  (body as { errors?: { extensions: { code: string } }[] }).errors ?? [{ extensions: { code: undefined } }];
+
 let document: OpenApiDocument | undefined;
 let check: ReturnType<typeof createDocumentCheck> | undefined;
 
@@ -147,6 +153,19 @@ export const committedDocument = (): OpenApiDocument => {
   document ??= readDocument();
   return document;
 };
+
+/** Whether an operation belongs to OpenID Connect, which has its own formats of requests and errors. */
+export const isOfProtocol = ({ tags }: Pick<Operation, 'tags'>): boolean => tags?.includes(protocolTag) ?? false;
+
+/** The document without the operations of OpenID Connect: the JSON API. */
+export function apiDocument(): OpenApiDocument {
+  const { paths, ...others } = committedDocument();
+  const ofApi = Object.entries(paths).map(([path, methods]) => [
+    path,
+    Object.fromEntries(Object.entries(methods).filter(([, operation]) => !isOfProtocol(operation))),
+  ]);
+  return { ...others, paths: Object.fromEntries(ofApi) };
+}
 
 /**
  * Requires that the document in the repository contains these operations. Responses of an operation that it lacks could not be checked.

@@ -1,5 +1,5 @@
 import type { FastifyContextConfig, FastifyInstance } from 'fastify';
-import { committedDocument } from './document.js';
+import { apiDocument, committedDocument, isOfProtocol } from './document.js';
 
 /** The parts of a schema in the document that tests use. */
 export interface BodySchema {
@@ -32,11 +32,11 @@ export const configOf = (app: FastifyInstance, operationId = ''): FastifyContext
   app.operations.get(operationId)?.config ?? {};
 
 /**
- * Returns all operations, so that tests automatically cover new ones.
+ * Returns all operations of the JSON API, so that tests automatically cover new ones.
  * @param parameters values for the path parameters
  */
 export function allOperations({ id = '00000000-0000-4000-8000-000000000000', provider = 'nobody' } = {}): Operation[] {
-  const { paths, components } = committedDocument() as unknown as {
+  const { paths, components } = apiDocument() as unknown as {
     paths: Record<string, Record<string, Described>>;
     components: { schemas: Record<string, BodySchema> };
   };
@@ -63,3 +63,13 @@ export function allOperations({ id = '00000000-0000-4000-8000-000000000000', pro
     })),
   );
 }
+
+/** Returns all endpoints of OpenID Connect. */
+export const protocolOperations = (): Pick<Operation, 'operationId' | 'method' | 'url'>[] =>
+  Object.entries(committedDocument().paths).flatMap(([url, methods]) =>
+    Object.entries(methods).flatMap(([method, operation]) =>
+      isOfProtocol(operation)
+        ? [{ operationId: operation.operationId, method: method.toUpperCase() as 'GET', url }]
+        : [],
+    ),
+  );

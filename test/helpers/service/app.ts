@@ -66,7 +66,7 @@ export async function startTestApp(
       await database.drop();
     }
   });
-  requireDocumented(app.operations);
+  requireDocumented(new Map([...app.operations, ...app.protocolOperations]));
 
   const request = async (options: InjectOptions) => {
     const response = await plans.during(async () => app.inject(options));
