@@ -76,6 +76,8 @@ t.test('if only SECRET is set, all other variables have their defaults', async (
     RATE_LIMITER_REGISTRATION_ENABLED: true,
     RATE_LIMITER_MAIL_ENABLED: true,
     AUTH_PROVIDERS: [],
+    ACCOUNT_RETURN_ORIGINS: [],
+    WEBHOOK_ALLOW_PRIVATE_ADDRESSES: false,
     AUTH_PROVIDER_TIMEOUT: 10_000,
     PROVIDERS: [],
     USER_INVITE_TOKEN_TTL: 604_800_000,
@@ -193,6 +195,8 @@ const wrong: Record<string, string[]> = {
   DATABASE_POOL_MAX: ['0', '1', '1001', 'many'],
   TRUST_PROXY: ['yes', '100', '-1', ':::', '1.2.3', '1.2.3.4/33', '::/129', '1.2.3.4/', '10.0.0.1,', '10.0.0.1;::1'],
   AUTH_PASSKEYS: ['maybe'],
+  WEBHOOK_ALLOW_PRIVATE_ADDRESSES: ['maybe'],
+  ACCOUNT_RETURN_ORIGINS: ['*', 'https://app.example.com/'],
   WEBAUTHN_RP_ID: ['https://example.com', 'Example.com', 'example.com.', '.example.com', 'a b', 'example.com:443'],
   WEBAUTHN_ORIGINS: [
     ...['*', 'https://example.com/', 'http://example.com', 'example.com', 'https://Example.com', 'http://127.0.0.1'],
