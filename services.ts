@@ -116,7 +116,7 @@ export async function registerServices(
   await app.register(registrationPlugin);
   await app.register(providersPlugin);
   await app.register(settingsPlugin);
-  await app.register(applicationsPlugin);
+  await app.register(applicationsPlugin, { appliesDeclaration: options.bootstrap });
 }
 
 /**

@@ -502,6 +502,8 @@ export const clients = pgTable(
       .default('RS256'),
     backchannelLogoutUri: text('backchannel_logout_uri'),
     pkceRequired: boolean('pkce_required').notNull().default(true),
+    /** Whether the configuration declares it, so that it cannot be changed through the API. */
+    declared: boolean('declared').notNull().default(false),
     createdAt: moment('created_at').notNull().defaultNow(),
   },
   (table) => [
@@ -542,6 +544,8 @@ export const resources = pgTable(
     accessTokenTtl: varchar('access_token_ttl', { length: 16 }).notNull().default('10m'),
     /** Whether clients that are not registered can request tokens for it. */
     openToUnregistered: boolean('open_to_unregistered').notNull().default(false),
+    /** As in `clients`. */
+    declared: boolean('declared').notNull().default(false),
     createdAt: moment('created_at').notNull().defaultNow(),
   },
   (table) => [uniqueIndex('resources_identifier_unique').on(table.identifier)],

@@ -20,6 +20,8 @@ export const uriRules = {
 
 export type UriRule = keyof typeof uriRules;
 
+export const isUriRule = (text: string): text is UriRule => Object.hasOwn(uriRules, text);
+
 const uriPattern = /^[a-z][a-z0-9+.-]*:(?:[\w.~:/?#[\]@!$&'()*+,;=-]|%[0-9a-f]{2})+$/i;
 
 /** The hosts on which an app of the user's own device can listen (RFC 8252, 7.3). */

@@ -173,6 +173,6 @@ const writeErrors = [
 
 export const clientWriteErrors = {
   create: [...writeErrors, 'RECORD_NOT_UNIQUE', 'REAUTHENTICATION_REQUIRED'],
-  update: writeErrors,
-  remove: ['INVALID_QUERY'],
+  update: [...writeErrors, 'UNPROCESSABLE_CONTENT'],
+  remove: ['INVALID_QUERY', 'UNPROCESSABLE_CONTENT'],
 } as const satisfies WriteErrors;

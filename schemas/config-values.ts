@@ -1,7 +1,7 @@
 import { FormatRegistry, type StringOptions, Type } from '@sinclair/typebox';
 import bytes from 'bytes';
 import ms, { type StringValue } from 'ms';
-import { Email, parseUrl, storedEmail } from './common.js';
+import { Email, isObject, parseUrl, storedEmail } from './common.js';
 import { isIpRange } from './ip-ranges.js';
 
 /** The kinds of values that variables can have. */
@@ -94,6 +94,12 @@ export const cookieDomain = (options: About) =>
 
 export const sameSite = (options: About) => choice(['lax', 'strict', 'none'], { default: 'lax', ...options });
 
+/** A JSON object; decoded. */
+export const jsonObject = (options: About) =>
+  Type.Transform(Type.String({ format: 'json-object', ...options }))
+    .Decode((value) => JSON.parse(value) as Record<string, unknown>)
+    .Encode((value) => JSON.stringify(value));
+
 /** A comma-separated list; decoded to an array. */
 export const separated = (format: string, options: About) =>
   Type.Transform(Type.String({ format, default: '', ...options }))
@@ -150,6 +156,14 @@ const isPasskeyPage = (value: string): boolean =>
 FormatRegistry.Set('origin-list', (value) =>
   listOf(value).every((origin) => isWebOrigin(origin) || isAppOrigin(origin)),
 );
+
+FormatRegistry.Set('json-object', (value) => {
+  try {
+    return isObject(JSON.parse(value));
+  } catch {
+    return false;
+  }
+});
 
 FormatRegistry.Set('passkey-origins', (value) =>
   listOf(value).every((origin) => isPasskeyPage(origin) || isAppOrigin(origin) || isAndroidOrigin(origin)),

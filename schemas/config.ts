@@ -11,6 +11,7 @@ import {
   emailAddress,
   flag,
   integer,
+  jsonObject,
   lifetime,
   lifetimeOrNone,
   minSecretLength,
@@ -348,6 +349,18 @@ const passkeys = {
   }),
 };
 
+const applications = {
+  CLIENTS: Type.Optional(
+    jsonObject({
+      // It can contain secrets of clients.
+      secret: true,
+      expected: 'a JSON object with the lists `clients` and `resources`; if it is in a file, set CLIENTS_FILE instead',
+      description:
+        'The clients and resources that the service creates or updates when it starts, as JSON (see [Clients in a file](applications.md#clients-in-a-file)).',
+    }),
+  ),
+};
+
 const links = {
   USER_INVITE_TOKEN_TTL: lifetime({ default: '7d', description: 'Lifetime of an invitation.' }),
   EMAIL_VERIFICATION_TOKEN_TTL: lifetime({
@@ -558,6 +571,7 @@ export const configGroups = {
   Passkeys: passkeys,
   Limits: limits,
   'Login through providers': providers,
+  Applications: applications,
   'Invitation, registration, password reset': links,
   Email: mail,
   'Notifications of other services': notifications,
@@ -578,6 +592,7 @@ export const Config = Type.Object({
   ...passkeys,
   ...limits,
   ...providers,
+  ...applications,
   ...links,
   ...mail,
   ...notifications,

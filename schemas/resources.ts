@@ -9,7 +9,7 @@ const properties = {
   identifier: Type.String({
     maxLength: 255,
     description:
-      'The identifier of the resource: an absolute URI without a fragment. It is unique, clients send it as `resource`, and access tokens contain it as `aud`. If you change it, it also changes in the clients that list it.',
+      'The identifier of the resource: an absolute URI without a fragment. It is unique, clients send it as `resource`, and access tokens contain it as `aud`. A client that is not registered, and whose ID is the same URI, is no longer accepted. If you change it, it also changes in the clients that list it.',
   }),
   name: Type.String({ maxLength: 100, description: 'The name of the resource, which users see.' }),
   scopes: Type.Array(Type.String({ maxLength: 128, pattern: scopePattern }), {
@@ -79,6 +79,6 @@ const writeErrors = [
 
 export const resourceWriteErrors = {
   create: writeErrors,
-  update: writeErrors,
-  remove: ['INVALID_QUERY'],
+  update: [...writeErrors, 'UNPROCESSABLE_CONTENT'],
+  remove: ['INVALID_QUERY', 'UNPROCESSABLE_CONTENT'],
 } as const satisfies WriteErrors;

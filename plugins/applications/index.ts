@@ -2,6 +2,7 @@ import { deleteExpiredRecords } from '../../db/queries/applications/records.js';
 import { definePlugin } from '../platform/plugin.js';
 import { hour } from '../platform/scheduler.js';
 import { type AuthorizationRequests, createAuthorizationRequests } from './authorization-requests.js';
+import { applyDeclaration, readDeclaration } from './declared.js';
 import { createDevices, type Devices } from './devices.js';
 import { formatOAuthError } from './errors.js';
 import { createGrants, type Grants } from './grants.js';
@@ -32,23 +33,30 @@ declare module '../platform/plugin.js' {
 /**
  * `app.openIdProvider`, `app.grants`, and `app.createClientSecret`, which replaces the secret of a client. Expired records are deleted every
  * hour.
+ * @param appliesDeclaration whether the clients and resources in CLIENTS are created and updated now
  */
-export const applicationsPlugin = definePlugin('applications', (services) => {
-  const { maintenanceDb, clock, every, writeRules } = services;
-  writeRules.clients = createClientWriteRules(services);
-  writeRules.resources = resourceWriteRules;
-  const running = createProviderRunner(services);
-  every(hour, () => deleteExpiredRecords(maintenanceDb, clock()), 'expired codes and tokens could not be deleted');
-  return {
-    openIdProvider: {
-      protocol: createProtocol(running),
-      authorizationRequests: createAuthorizationRequests(services, running),
-      devices: createDevices(services, running),
-      signOut: createSignOut(running),
-      logoutNotices: createLogoutNotices(services, running),
-      formatError: formatOAuthError,
-    },
-    grants: createGrants(services),
-    createClientSecret: createCreateClientSecret(services),
-  };
-});
+export const applicationsPlugin = definePlugin<{ appliesDeclaration: boolean }>(
+  'applications',
+  async (services, _app, options) => {
+    const { config, maintenanceDb, clock, every, writeRules } = services;
+    const declaration = config.CLIENTS && options.appliesDeclaration ? readDeclaration(config.CLIENTS) : undefined;
+    if (options.appliesDeclaration) await applyDeclaration(services, declaration);
+    const withDeclaredSecret = new Set(declaration?.clients.flatMap(({ id, secretHash }) => (secretHash ? [id] : [])));
+    writeRules.clients = createClientWriteRules(services);
+    writeRules.resources = resourceWriteRules;
+    const running = createProviderRunner(services);
+    every(hour, () => deleteExpiredRecords(maintenanceDb, clock()), 'expired codes and tokens could not be deleted');
+    return {
+      openIdProvider: {
+        protocol: createProtocol(running),
+        authorizationRequests: createAuthorizationRequests(services, running),
+        devices: createDevices(services, running),
+        signOut: createSignOut(running),
+        logoutNotices: createLogoutNotices(services, running),
+        formatError: formatOAuthError,
+      },
+      grants: createGrants(services),
+      createClientSecret: createCreateClientSecret(services, (id) => withDeclaredSecret.has(id)),
+    };
+  },
+);

@@ -17,11 +17,16 @@ export function newClientSecret(): { secret: string; hash: string } {
 
 /**
  * Replaces the secret of a confidential client. The secret before it is accepted for another day.
- * @throws {ApiError} FORBIDDEN if the client does not exist; UNPROCESSABLE_CONTENT if it is public; REAUTHENTICATION_REQUIRED
+ * @throws {ApiError} FORBIDDEN if the client does not exist; UNPROCESSABLE_CONTENT if it is public, or the configuration declares its secret;
+ *   REAUTHENTICATION_REQUIRED
  */
 export type CreateClientSecret = (caller: Principal, id: string) => Promise<string>;
 
-export function createCreateClientSecret({ dbOf, clock, stepUp, activity }: Services): CreateClientSecret {
+/** @param isDeclared whether the configuration declares the secret of a client */
+export function createCreateClientSecret(
+  { dbOf, clock, stepUp, activity }: Services,
+  isDeclared: (id: string) => boolean,
+): CreateClientSecret {
   return async (caller, id) => {
     await stepUp.requireFreshAdministrator(caller);
     const { secret, hash } = newClientSecret();
@@ -30,6 +35,10 @@ export function createCreateClientSecret({ dbOf, clock, stepUp, activity }: Serv
       if (!client) throw new ApiError('FORBIDDEN');
       if (client.type === 'public')
         throw new ApiError('UNPROCESSABLE_CONTENT', { reason: 'A public client has no secret' });
+      if (isDeclared(id))
+        throw new ApiError('UNPROCESSABLE_CONTENT', {
+          reason: 'The secret of this client is declared in CLIENTS. Change it there, and restart the service.',
+        });
       const now = clock();
       const formerExpiresAt = new Date(now.getTime() + formerSecretLifetime);
       await replaceClientSecret(tx, { client: id, hash, createdAt: now }, formerExpiresAt);

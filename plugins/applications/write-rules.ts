@@ -5,6 +5,7 @@ import {
   lockResources,
   readClientCombinations,
 } from '../../db/queries/applications/clients.js';
+import { hasDeclared } from '../../db/queries/applications/declared.js';
 import { collections, type ValueField } from '../../db/query-language/collections.js';
 import {
   identifierRule,
@@ -146,6 +147,15 @@ async function requireResources(tx: Executor, changes: readonly Change[]): Promi
     throw new ApiError('INVALID_FOREIGN_KEY', { collection: 'clients', field: 'resources', value: unknown });
 }
 
+/** @throws {ApiError} UNPROCESSABLE_CONTENT if one of the items is declared in the configuration, which is applied at every start */
+async function requireUndeclared(tx: Executor, name: Collection, changes: readonly Change[]): Promise<void> {
+  const keys = changes.flatMap((change) => change.keys);
+  if (await hasDeclared(tx, name, keys))
+    throw new ApiError('UNPROCESSABLE_CONTENT', {
+      reason: `Items of ${name} that are declared in CLIENTS cannot be changed here. Change CLIENTS, and restart the service.`,
+    });
+}
+
 /** A public client has no secret, and users of an app cannot be given one, so the type is chosen once. */
 async function requireSameType(tx: Executor, changes: readonly Change[]): Promise<void> {
   const typed = changes.filter(({ payload }) => payload.columns.type !== undefined);
@@ -176,6 +186,7 @@ export function createClientWriteRules({ clock, stepUp }: Services): WriteRules 
     required: () => requiredOfClient,
 
     check: async (tx, caller, changes, action) => {
+      if (action !== 'create') await requireUndeclared(tx, 'clients', changes);
       if (action === 'delete') return;
       const getsSecret = action === 'create' && changes.some(({ payload }) => payload.columns.type === 'confidential');
       if (getsSecret) await stepUp.requireFreshAdministrator(caller, tx);
@@ -213,6 +224,7 @@ export const resourceWriteRules: WriteRules = {
   defaults: resourceDefaults,
   required: () => requiredOfResource,
   check: async (tx, _caller, changes, action) => {
+    if (action !== 'create') await requireUndeclared(tx, 'resources', changes);
     if (action === 'delete') return;
     await checkUnique(
       tx,

@@ -14,7 +14,7 @@ export function createClientSecret(app: App): void {
         tags: ['Clients'],
         summary: "Replace a client's secret",
         description:
-          'Creates a new secret for a confidential client. The secret before it is still accepted for one day, and older ones are not. Save the secret: no other response contains it. Your session must be fresh. Fails with `FORBIDDEN` if the client does not exist, and with `UNPROCESSABLE_CONTENT` if it is public.',
+          'Creates a new secret for a confidential client. The secret before it is still accepted for one day, and older ones are not. Save the secret: no other response contains it. Your session must be fresh. Fails with `FORBIDDEN` if the client does not exist, and with `UNPROCESSABLE_CONTENT` if it is public, or if its secret is declared in `CLIENTS`.',
         params: Type.Object({ id: Uuid('The ID of the client.') }),
         response: {
           200: { ...ClientSecretResponse, description: 'The new secret.' },

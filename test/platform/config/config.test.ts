@@ -191,6 +191,7 @@ const wrong: Record<string, string[]> = {
   DATABASE_URL: ['mysql://user:hunter2@db', 'postgresql://', 'hunter2', '/var/lib/hunter2'],
   PREVIOUS_SECRETS: ['hunter2', `${'x'.repeat(40)},hunter2`, `${'x'.repeat(31)},${'y'.repeat(40)}`],
   METRICS_TOKEN: ['hunter2', 'hunter2 with spaces in it'],
+  CLIENTS: ['[]', 'null', '{"hunter2"', '/run/secrets/hunter2.json'],
   REDIS_URL: ['http://hunter2', 'hunter2:6379', 'redis://a:hunter2@[/0'],
   DATABASE_POOL_MAX: ['0', '1', '1001', 'many'],
   TRUST_PROXY: ['yes', '100', '-1', ':::', '1.2.3', '1.2.3.4/33', '::/129', '1.2.3.4/', '10.0.0.1,', '10.0.0.1;::1'],
@@ -298,6 +299,7 @@ const wrong: Record<string, string[]> = {
 };
 
 const secrets = [
+  'CLIENTS',
   'SECRET',
   'PREVIOUS_SECRETS',
   'DATABASE_URL',
@@ -461,6 +463,7 @@ t.test('every secret can be in a file', async (t) => {
     EMAIL_SMTP_PASSWORD: 'mail password',
     MAILBOX_KEY: 'key-of-the-mailbox',
     METRICS_TOKEN: 'a-token-for-prometheus',
+    CLIENTS: '{"clients": [], "resources": []}',
   };
   const secrets = Object.entries(Config.properties).filter(
     ([name, about]) => 'secret' in about && !/^OTEL_/.test(name),
