@@ -85,6 +85,11 @@ export const applications: readonly Mutation[] = [
         find: 'request.requireOwnSite();',
         replace: '',
       },
+      {
+        under: 'plugins/http/csrf.ts',
+        find: 'if (!Object.keys(request.cookies).some((name) => ownCookies.has(name))) return;',
+        replace: 'return;',
+      },
     ],
     tests: browser,
   },
@@ -96,6 +101,11 @@ export const applications: readonly Mutation[] = [
         under: 'routes/pages/device.ts',
         find: 'request.requireOwnSite();',
         replace: '',
+      },
+      {
+        under: 'plugins/http/csrf.ts',
+        find: 'if (!Object.keys(request.cookies).some((name) => ownCookies.has(name))) return;',
+        replace: 'return;',
       },
     ],
     tests: browser,
