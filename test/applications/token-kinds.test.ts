@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client';
 import t from 'tap';
 import { redirectUri, startProvider } from '../helpers/applications/applications.js';
+import { startLogoutReceiver } from '../helpers/applications/logout-receiver.js';
 import { asAdmin } from '../helpers/http/writing.js';
 import { tokenFor } from '../helpers/mail/mails.js';
 import { bearer } from '../helpers/service/app.js';
@@ -11,12 +12,15 @@ import { administrator } from '../helpers/users/credentials.js';
 const api = 'https://api.example.com/';
 const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
-const provider = await startProvider(t);
+// The receiver of logout tokens is on this machine.
+const provider = await startProvider(t, { WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'true' });
 const { url, app, post } = provider;
+const receiver = await startLogoutReceiver(t);
 await provider.addResource({ identifier: api, scopes: ['orders:read'] });
 const web = await provider.addClient({
   resources: [api],
   scopes: null,
+  backchannel_logout_uri: receiver.uri,
   grant_types: ['authorization_code', 'refresh_token', 'client_credentials', tokenExchange],
 });
 const config = await provider.discover(web);
@@ -38,6 +42,12 @@ await post('/auth/password/request', { email: administrator.email });
 const signedIn = await browser.signIn(config, { scope: 'openid offline_access' });
 const forApi = await browser.signIn(config, { scope: 'openid orders:read', resource: api });
 
+const leaving = await provider.browser(administrator);
+await leaving.signIn(config, { scope: 'openid offline_access' });
+await leaving.fetch(`${url}/account/sign-out`, { method: 'POST' });
+for (let tries = 0; receiver.tokens.length === 0 && tries < 200; tries++)
+  await app.openIdProvider.logoutNotices.sendNow();
+
 const tokens = {
   'an access token of the service': own.access_token as string,
   'a refresh token of the service': own.refresh_token as string,
@@ -48,6 +58,7 @@ const tokens = {
   'an ID token': signedIn.id_token ?? '',
   'an access token for a resource': forApi.access_token,
   'an access token of a client': (await oidc.clientCredentialsGrant(config, { resource: api })).access_token,
+  'a logout token': receiver.tokens[0] ?? '',
   'an authorization code': await codeOf(),
   'a client secret': web.secret,
 };

@@ -14,7 +14,8 @@ const agentName = 'An agent';
 /** Client ID Metadata Documents, draft-ietf-oauth-client-id-metadata-document-02. */
 t.test('clients that nobody registered', async (t) => {
   const hosts = await startPublicHosts(t);
-  const provider = await startProvider(t);
+  // The setting is for the URLs of registered clients only.
+  const provider = await startProvider(t, { WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'true' });
   const { url } = provider;
   await provider.addResource({ identifier: api, name: 'Notes', scopes: ['notes:read'], open_to_unregistered: true });
   await provider.addResource({ identifier: closed, scopes: ['secrets:read'] });

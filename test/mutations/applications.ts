@@ -490,4 +490,40 @@ export const applications: readonly Mutation[] = [
     edits: [{ find: 'includeSid = () => true', replace: 'includeSid = () => false' }],
     tests: logout,
   },
+  {
+    ids: [],
+    fault: 'a token of another kind is accepted as a hint about the user',
+    edits: [
+      {
+        in: 'requireIdTokenHints',
+        find: "if (typ !== 'JWT')",
+        replace: "if (typ === 'x')",
+      },
+    ],
+    tests: ['test/applications/token-kinds.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a new sign-in is never enough',
+    edits: [
+      {
+        in: 'createPrompts',
+        find: "login.checks.remove('login_prompt');",
+        replace: '',
+      },
+    ],
+    tests: ['test/applications/prompts.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a new sign-in is required again after consent',
+    edits: [
+      {
+        in: 'createProviderRecords',
+        find: "(kind === 'Interaction' && exchange?.interaction?.created_at) || now",
+        replace: 'now',
+      },
+    ],
+    tests: ['test/applications/prompts.test.ts'],
+  },
 ];

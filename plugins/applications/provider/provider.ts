@@ -1,11 +1,12 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
+import { decodeProtectedHeader } from 'jose';
 import type { KoaContextWithOIDC, Client as LibraryClient, Provider } from 'oidc-provider';
 import type { Config } from '../../../schemas/config.js';
 import { opaqueAccessToken } from '../../tokens/opaque-access-tokens.js';
 import type { createSecretCheck } from './clients.js';
 import { configure, endpoints, type ProviderParts, withoutImplied } from './configuration.js';
-import { currentContext, type Exchange, exchangeOf, type ProviderServices } from './exchange.js';
+import { currentContext, type Exchange, exchangeOf, type Library, type ProviderServices } from './exchange.js';
 import type { Handles } from './handles.js';
 import { pollingInterval } from './records.js';
 import { useOwnSessions } from './sessions.js';
@@ -43,6 +44,7 @@ export function createProvider(
   const provider = new library.Provider(issuerOf(config), configure(parts, config));
   fixUrls(provider, config, base);
   useOwnSessions(services, provider);
+  requireIdTokenHints(library, provider);
   const { Client, AccessToken, RefreshToken } = provider;
 
   Client.prototype.compareClientSecret = async function (this: LibraryClient, given: string) {
@@ -168,4 +170,14 @@ function fixUrls(provider: Provider, { PUBLIC_URL }: Config, base: string): void
     },
   });
   context.mountPath = base;
+}
+
+/** The library accepts every JWT with its signature as a hint, but access and logout tokens are signed with the same keys. */
+function requireIdTokenHints({ errors }: Library, { IdToken }: Provider): void {
+  const { validate } = IdToken;
+  IdToken.validate = async (token, client) => {
+    const { typ = 'JWT' } = decodeProtectedHeader(token);
+    if (typ !== 'JWT') throw new errors.InvalidRequest('id_token_hint is not an ID token');
+    return validate.call(IdToken, token, client);
+  };
 }
