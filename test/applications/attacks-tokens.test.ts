@@ -269,8 +269,12 @@ t.test('with tokens and secrets', async (t) => {
       await fails(t, exchange(agent, user.access_token, { scope: 'orders:write' }), 'invalid_scope');
       await fails(t, exchange(agent, user.access_token, { scope: 'orders:read offline_access' }), 'invalid_scope');
       await fails(t, exchange(agent, user.access_token, { resource: other }), 'invalid_target');
+      const DPoP = oidc.getDPoPHandle(config, await oidc.randomDPoPKeyPair());
+      const bound = await oidc.refreshTokenGrant(config, user.refresh_token ?? '', { resource: api }, { DPoP });
+      t.equal(bound.token_type, 'dpop');
       for (const [what, token] of Object.entries({
         'an ID token': user.id_token ?? '',
+        'a token that is bound to a key': bound.access_token,
         'a refresh token': user.refresh_token ?? '',
         'a token for a client': (
           await oidc.clientCredentialsGrant(

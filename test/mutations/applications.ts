@@ -196,12 +196,12 @@ export const applications: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'the token of a client can be exchanged',
+    fault: 'a token that is bound to a key can be exchanged',
     edits: [
       {
         in: 'allowTokenExchange',
         find: 'if (!subject?.accountId || !source || !listsAudience || subject.jkt)',
-        replace: 'if (!subject || !source || !listsAudience || subject.jkt)',
+        replace: 'if (!subject?.accountId || !source || !listsAudience)',
       },
     ],
     tests: tokens,
