@@ -363,10 +363,16 @@ t.test('in the browser of a user', async (t) => {
       const anonymous = fetchWith(createJar()) as typeof fetch;
       t.equal((await decide({ origin: url }, anonymous)).status, 403);
       t.match(await (await browser.fetch(`${url}/users/me/grants`)).json(), { data: [] });
+      const device = await provider.addClient({
+        grant_types: ['urn:ietf:params:oauth:grant-type:device_code'],
+        redirect_uris: [],
+      });
+      const scope = { scope: 'openid' };
+      const { user_code } = await oidc.initiateDeviceAuthorization(await provider.discover(device), scope);
       for (const headers of foreign) {
-        const body = JSON.stringify({ user_code: 'BBBB-BBBB', allow: true });
-        const device = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
-        t.equal((await browser.fetch(`${url}/account/device`, device)).status, 403, JSON.stringify(headers));
+        const body = JSON.stringify({ user_code, allow: true });
+        const sent = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };
+        t.equal((await browser.fetch(`${url}/account/device`, sent)).status, 403, JSON.stringify(headers));
       }
       t.equal((await decide({ origin: url })).status, 200, 'the page itself can');
     },
