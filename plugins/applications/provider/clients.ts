@@ -140,7 +140,7 @@ const invisible = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /**
  * Reduces the metadata that a client publishes about itself to what such a client may decide.
- * @throws {errors.InvalidClientMetadata} if a redirect URI is none that a registered client could have
+ * @throws {errors.InvalidClientMetadata} if a registered client could not have one of the redirect URIs
  */
 export function restrictMetadata({ errors }: Library, metadata: Record<string, unknown>): void {
   for (const name of Object.keys(metadata)) if (!usedProperties.has(name)) delete metadata[name];
