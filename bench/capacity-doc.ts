@@ -1,5 +1,6 @@
 /** Generates the tables of `docs/capacity.md` from `bench/results/capacity.json`. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { fillTables } from './fill-tables.js';
 import type { InstancesResult } from './instances.js';
 import type { ConnectionResult, OperationResult } from './operations.js';
 import type { SizeResult } from './sizes.js';
@@ -196,21 +197,5 @@ function hundredMillion({ hashing, operations, sizes, connections, instances }: 
   );
 }
 
-/** Returns the document with its tables updated from the results. */
-export function capacityDoc(): string {
-  const tables = capacityTables(JSON.parse(readFileSync(resultsFile, 'utf8')) as CapacityResults);
-  const left = new Set(Object.keys(tables));
-  const text = readFileSync(documentFile, 'utf8').replaceAll(
-    /(<!-- measured: (.+) -->\n)[\s\S]*?(<!-- end -->)/g,
-    (_, start: string, name: string, end: string) => {
-      left.delete(name);
-      const written = tables[name];
-      if (written === undefined) throw new Error(`Nothing in ${resultsFile} is named ${name}.`);
-      return `${start}\n${written}\n\n${end}`;
-    },
-  );
-  if (left.size > 0) throw new Error(`${documentFile} has no place for: ${[...left].join(', ')}`);
-  return text;
-}
-
-export const writeCapacityDoc = () => writeFileSync(documentFile, capacityDoc());
+export const writeCapacityDoc = () =>
+  fillTables(documentFile, capacityTables(JSON.parse(readFileSync(resultsFile, 'utf8')) as CapacityResults));

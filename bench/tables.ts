@@ -1,4 +1,4 @@
-/** The tables that are in `results/`, in README.md, and in docs/comparison.md. */
+/** The tables in `results/`, README.md, and docs/comparison.md. */
 import type { describeMachine } from './machine.js';
 import { type PairedResult, percent } from './paired.js';
 import type { Comparison } from './peers/compare.js';
@@ -92,6 +92,22 @@ export const peersTable = (comparisons: readonly Comparison[]) =>
         `${times(ratio.lowest)}–${times(ratio.highest)}`,
         `≥ ${target} ×`,
         met(ratio.median >= target),
+      ]),
+    ]),
+  );
+
+/** The same without the targets, for readers who choose between the systems. */
+export const comparisonTable = (comparisons: readonly Comparison[]) =>
+  table(
+    ['request', 'system', 'per second', 'service', 'PostgreSQL', 'compared with Gatehouse'],
+    comparisons.flatMap(({ name, service, peers }) => [
+      [code(name), 'Gatehouse', count(service.rate), ...processorCells(service.processor), ''],
+      ...peers.map(({ name: peer, path, rate, processor, ratio }) => [
+        code(`GET ${path}`),
+        peer,
+        count(rate),
+        ...processorCells(processor),
+        times(ratio.median),
       ]),
     ]),
   );
