@@ -67,49 +67,43 @@ export const summaryTable = (paired: readonly PairedResult[]) =>
     ]),
   );
 
-/** The service and its peers. */
-export const peersTable = (comparisons: readonly Comparison[]) =>
-  table(
-    [
-      'request',
-      'system',
-      'per second',
-      'service',
-      'PostgreSQL',
-      'both, compared with Gatehouse',
-      'lowest–highest',
-      'target',
-      'met',
-    ],
-    comparisons.flatMap(({ name, service, peers }) => [
-      [code(name), 'Gatehouse', count(service.rate), ...processorCells(service.processor), '1 ×', '', '', ''],
-      ...peers.map(({ name: peer, path, rate, processor, ratio, target }) => [
-        code(`GET ${path}`),
-        peer,
-        count(rate),
-        ...processorCells(processor),
-        times(ratio.median),
-        `${times(ratio.lowest)}–${times(ratio.highest)}`,
-        `≥ ${target} ×`,
-        met(ratio.median >= target),
-      ]),
-    ]),
-  );
+const peerColumns = [
+  'request',
+  'system',
+  'per second',
+  'service',
+  'PostgreSQL',
+  'both, compared with Gatehouse',
+  'lowest–highest',
+  'target',
+  'met',
+];
 
-/** The same without the targets, for readers who choose between the systems. */
-export const comparisonTable = (comparisons: readonly Comparison[]) =>
-  table(
-    ['request', 'system', 'per second', 'service', 'PostgreSQL', 'compared with Gatehouse'],
-    comparisons.flatMap(({ name, service, peers }) => [
-      [code(name), 'Gatehouse', count(service.rate), ...processorCells(service.processor), ''],
-      ...peers.map(({ name: peer, path, rate, processor, ratio }) => [
-        code(`GET ${path}`),
-        peer,
-        count(rate),
-        ...processorCells(processor),
-        times(ratio.median),
-      ]),
+const peerRows = (comparisons: readonly Comparison[]) =>
+  comparisons.flatMap(({ name, service, peers }) => [
+    [code(name), 'Gatehouse', count(service.rate), ...processorCells(service.processor), '1 ×', '', '', ''],
+    ...peers.map(({ name: peer, path, rate, processor, ratio, target }) => [
+      code(`GET ${path}`),
+      peer,
+      count(rate),
+      ...processorCells(processor),
+      times(ratio.median),
+      `${times(ratio.lowest)}–${times(ratio.highest)}`,
+      `≥ ${target} ×`,
+      met(ratio.median >= target),
     ]),
+  ]);
+
+/** The service and its peers. */
+export const peersTable = (comparisons: readonly Comparison[]) => table(peerColumns, peerRows(comparisons));
+
+/** The same without the spread and the targets, for readers who choose between the systems. */
+export const comparisonTable = (comparisons: readonly Comparison[]) => {
+  const shown = peerColumns.indexOf('lowest–highest');
+  return table(
+    peerColumns.slice(0, shown),
+    peerRows(comparisons).map((cells) => cells.slice(0, shown)),
   );
+};
 
 const processorCells = ({ server, database }: ProcessorTime) => [ms(server), ms(database)];
