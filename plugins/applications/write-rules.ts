@@ -147,7 +147,7 @@ async function requireResources(tx: Executor, changes: readonly Change[]): Promi
     throw new ApiError('INVALID_FOREIGN_KEY', { collection: 'clients', field: 'resources', value: unknown });
 }
 
-/** @throws {ApiError} UNPROCESSABLE_CONTENT if one of the items is declared in the configuration, which is applied at every start */
+/** @throws {ApiError} UNPROCESSABLE_CONTENT if the configuration declares one of the items, because the next start would undo the change */
 async function requireUndeclared(tx: Executor, name: Collection, changes: readonly Change[]): Promise<void> {
   const keys = changes.flatMap((change) => change.keys);
   if (await hasDeclared(tx, name, keys))

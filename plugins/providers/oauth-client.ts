@@ -49,7 +49,8 @@ export function createOAuthClient({ config, callbackUri, timeout, observe }: Dep
    */
   const load = async ({ authorize, token, tokenAuthMethod }: Endpoints): Promise<Library> => {
     const [authorizeUrl, tokenUrl] = [new URL(authorize), new URL(token)];
-    const [{ default: oauth2 }, host] = [await import('@fastify/oauth2'), fastify()];
+    const { default: oauth2 } = await import('@fastify/oauth2');
+    const host = fastify();
     await host.register(oauth2, {
       name: 'provider',
       scope,

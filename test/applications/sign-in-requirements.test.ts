@@ -63,7 +63,7 @@ t.test('sign-ins for an application', async (t) => {
     t.equal(back?.searchParams.get('iss'), url, what);
   };
 
-  t.test('a second factor is required of a user who has none: the request ends with an error', async (t) => {
+  t.test('a request that requires a second factor fails if the user has none', async (t) => {
     const signedIn = await visitor();
     await signedIn.logIn();
     isUnmet(t, (await signedIn.follow(await urlFor({ acr_values: mfa }))).back, 'signed in before');

@@ -14,8 +14,9 @@ export interface AccessTokenRecord {
   first_party: boolean;
   client_scopes: string[] | null;
   grant_scopes: string[];
-  /** The unregistered clients of the tokens from which it was exchanged, and the setting about them; null if there are none. */
+  /** If the token was exchanged: the unregistered clients that received the earlier tokens. */
   former_clients: string[];
+  /** What the settings say about unregistered clients. Null if this token and the earlier ones involve none. */
   unregistered: UnregisteredClients | null;
 }
 
