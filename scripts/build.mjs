@@ -19,7 +19,12 @@ const folders = ['schemas', 'db', 'plugins', 'routes', 'cli', 'scripts', 'test',
 const applications = readdirSync(join(root, 'pages'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && entry.name !== 'kit')
   .map(({ name }) => name);
-const browserSources = applications.flatMap((name) => [`pages/${name}/start.ts`, `pages/${name}/style.css`]);
+/** What a page loads. An application whose scripts write the whole page starts with `start.tsx`. */
+const sourcesOf = (name) => {
+  const isWrittenByScripts = existsSync(join(root, `pages/${name}/start.tsx`));
+  return [`pages/${name}/start.${isWrittenByScripts ? 'tsx' : 'ts'}`, `pages/${name}/style.css`];
+};
+const browserSources = applications.flatMap(sourcesOf);
 const missing = browserSources.filter((path) => !existsSync(join(root, path)));
 if (missing.length > 0) {
   console.error(
@@ -98,8 +103,11 @@ const { outputFiles: serviceFiles } = await build({
   logLevel: 'warning',
   write: false,
 });
-const { outputFiles: browserFiles } = await build({
-  entryPoints: browserSources.map((path) => join(root, path)),
+const isWrittenByScripts = (path) => existsSync(join(root, dirname(path), 'start.tsx'));
+const [onePage, parts] = [false, true].map((kind) =>
+  browserSources.filter((path) => isWrittenByScripts(path) === kind),
+);
+const inBrowser = {
   outbase: root,
   outdir,
   bundle: true,
@@ -110,7 +118,21 @@ const { outputFiles: browserFiles } = await build({
   legalComments: 'inline',
   logLevel: 'warning',
   write: false,
-});
+};
+const [{ outputFiles: browserFiles }, { outputFiles: partFiles }] = await Promise.all([
+  build({ ...inBrowser, entryPoints: onePage.map((path) => join(root, path)) }),
+  // Each screen of such an application is a part that the browser loads when it is first shown.
+  build({
+    ...inBrowser,
+    entryPoints: parts.map((path) => join(root, path)),
+    splitting: true,
+    chunkNames: 'pages/console/part-[hash]',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    alias: { react: 'preact/compat' },
+  }),
+]);
+browserFiles.push(...partFiles);
 browserFiles.push({ path: join(outdir, 'pages/reference/scalar.js'), contents: Buffer.from(readReferenceScript()) });
 for (const { path, contents } of outputFiles) writeIfChanged(path, contents);
 for (const { path, contents } of browserFiles) writeWithCompressed(path, contents);

@@ -5,7 +5,7 @@ import { makeSbom, npm, readJson, sbomFile } from './sbom.mjs';
 
 const { version } = readJson('package.json');
 /** The folders that have a lockfile. */
-const folders = ['.', 'clients', 'tools/lint', 'tools/lint-openapi', 'tools/migrations'];
+const folders = ['.', 'clients', 'tools/console-model', 'tools/lint', 'tools/lint-openapi', 'tools/migrations'];
 try {
   for (const folder of folders) requireAudit(folder);
   requireChangelog();

@@ -9,6 +9,10 @@ export class ApiFailure extends Error {
     readonly retryAfter?: number,
     /** How the user can prove their identity, if the operation requires a fresh session. */
     readonly methods: readonly string[] = [],
+    /** What the API says about the failure, in English. */
+    readonly detail?: string,
+    /** Identifies the request in the log of the service. */
+    readonly requestId?: string,
   ) {
     super(code);
   }
@@ -22,13 +26,26 @@ export class ApiFailure extends Error {
 /** Reads the failure from an error response. A proxy may have sent the response, so the body can have any format. */
 export async function failureOf(response: Response): Promise<ApiFailure> {
   const body = (await response.json().catch(() => undefined)) as
-    | { errors?: { extensions?: { code?: string; field?: string; type?: string; methods?: string[] } }[] }
+    | {
+        errors?: {
+          message?: string;
+          extensions?: { code?: string; field?: string; type?: string; reason?: string; methods?: string[] };
+        }[];
+      }
     | undefined;
-  const { code, field, type, methods } = body?.errors?.[0]?.extensions ?? {};
+  const [{ message, extensions = {} } = {}] = body?.errors ?? [];
+  const { code, field, type, reason: cause, methods } = extensions;
   const seconds = Number.parseInt(response.headers.get('retry-after') ?? '', 10);
   // Each reason for rejecting a password has its own message.
   const reason = code === 'FAILED_VALIDATION' && field === 'password' ? passwordFailure(type ?? '') : code;
-  return new ApiFailure(reason ?? codeOf(response.status), field, Number.isNaN(seconds) ? undefined : seconds, methods);
+  return new ApiFailure(
+    reason ?? codeOf(response.status),
+    field,
+    Number.isNaN(seconds) ? undefined : seconds,
+    methods,
+    cause ?? message,
+    response.headers.get('x-request-id') ?? undefined,
+  );
 }
 
 const passwordReasons = new Set(['too_short', 'too_common', 'own_words', 'policy', 'breached']);

@@ -7,12 +7,16 @@ import { createProofDialog, type Proof } from './proof-dialog.js';
 
 /**
  * Calls the API as the signed-in user. Where the API requires a fresh session, the page asks for a proof of identity and
- * repeats the call. Users whose session has ended are redirected to the sign-in page.
+ * repeats the call.
  * @throws {ApiFailure} CANCELED when the user does not want to prove their identity
  */
+export const callWhileSignedIn = <T>(method: Method, path: string, body?: object): Promise<T> =>
+  withEitherCookie(() => callFresh<T>(method, path, body));
+
+/** Does the same, and redirects users whose session has ended to the sign-in page. @throws {ApiFailure} */
 export async function callSignedIn<T>(method: Method, path: string, body?: object): Promise<T> {
   try {
-    return await withEitherCookie(() => callFresh<T>(method, path, body));
+    return await callWhileSignedIn<T>(method, path, body);
   } catch (failure) {
     if (failure instanceof ApiFailure && failure.isSignedOut) return goToLogin();
     throw failure;

@@ -10,7 +10,7 @@ import { requireSession } from '../http/credential.js';
 import type { EnqueueRequestedMail } from '../mail/requested-mails.js';
 import type { Services } from '../platform/plugin.js';
 import { padRefusal } from '../platform/response-time-padding.js';
-import { accountPath, returnUrl } from '../platform/urls.js';
+import { pagePath, returnUrl } from '../platform/urls.js';
 import type { SecondFactorUser } from '../second-factor/service.js';
 import { addressToSignIn } from '../sessions/address-to-sign-in.js';
 import type { IssuedSession } from '../sessions/issuing.js';
@@ -97,7 +97,7 @@ export function createEmailLogin(
   };
 
   const requireAccountPage = (redirect: string): string => {
-    const path = accountPath(basePath, redirect);
+    const path = pagePath(basePath, redirect);
     if (path !== undefined && path.length <= maxRedirectLength && !/[?#]/.test(redirect)) return path;
     const reason = 'redirect must be the path of an account page, without a query';
     throw new ApiError('INVALID_PAYLOAD', { reason });

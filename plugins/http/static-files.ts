@@ -11,6 +11,8 @@ export interface StaticFile {
   /** Changes with the content, so that a URL with the version can be cached forever. */
   version: string;
   body: Buffer;
+  /** Whether its name contains a hash of its content, so that its URL needs no version. */
+  hasHashInName?: boolean;
   /** By content coding. */
   compressed: Partial<Record<Coding, Buffer>>;
 }
@@ -65,10 +67,10 @@ export const staticFilesPlugin = definePlugin('http/static-files', (_services, a
 });
 
 function send(request: FastifyRequest, reply: FastifyReply, file: StaticFile): FastifyReply {
-  const { mediaType, version, body, compressed } = file;
+  const { mediaType, version, body, compressed, hasHashInName } = file;
   const coding = codings.find((one) => compressed[one] && accepts(request.headers['accept-encoding'], one));
   const etag = `"${version}${coding === undefined ? '' : `-${coding}`}"`;
-  const isCurrent = (request.query as { v?: unknown }).v === version;
+  const isCurrent = hasHashInName || (request.query as { v?: unknown }).v === version;
   reply.headers({ etag, 'cache-control': isCurrent ? cacheForever : revalidate, 'content-type': mediaType });
   reply.header('vary', withValue(reply.getHeader('vary'), 'Accept-Encoding'));
   const known = request.headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));

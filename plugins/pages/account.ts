@@ -11,7 +11,7 @@ type AccountView = (typeof accountViews)[number];
 export const accountPage = (view?: AccountView): Page => ({
   application: 'account',
   name: 'account',
-  returnTo: view === undefined ? '' : `/${view}`,
+  returnTo: view === undefined ? '/account' : `/account/${view}`,
   showsLogos: true,
   add: (shared) => {
     const offers = {

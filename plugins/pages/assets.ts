@@ -8,13 +8,18 @@ export type Assets = (name: string) => StaticFile | undefined;
 const mediaTypes = { '.css': 'text/css; charset=utf-8', '.js': 'text/javascript; charset=utf-8' } as const;
 
 /**
- * Reads the script and the style sheet of each application, such as `account.js` and `account.css`. Style sheets for project colors
- * are generated on request.
+ * Reads the script and the style sheet of each application, such as `account.js` and `account.css`, and the parts that a script loads on
+ * demand. Style sheets for project colors are generated on request.
  */
 export function loadAssets(): Assets {
   const files = new Map(
     (['.css', '.js'] as const).flatMap((ending) =>
-      pageFiles('', ending).map(({ folder, url }) => [`${folder}${ending}`, readStaticFile(url, mediaTypes[ending])]),
+      pageFiles('', ending).map(({ folder, name, url }) => {
+        const file = readStaticFile(url, mediaTypes[ending]);
+        // The build has named it after its content.
+        const isPart = name.startsWith('part-');
+        return [isPart ? `${name}${ending}` : `${folder}${ending}`, { ...file, hasHashInName: isPart }] as const;
+      }),
     ),
   );
   return (name) => {

@@ -41,7 +41,7 @@ export const authorizePages = {
   device: {
     application: 'authorize',
     name: 'device',
-    returnTo: '/device',
+    returnTo: '/account/device',
     // A device can also show the code as a part of the URL.
     add: ({ query: { user_code: code } }) => ({
       data: { userCode: typeof code === 'string' ? code.slice(0, maxUserCodeLength) : undefined },

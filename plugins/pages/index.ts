@@ -4,6 +4,7 @@ import { definePlugin } from '../platform/plugin.js';
 import { accountPage, accountViews } from './account.js';
 import { type Assets, loadAssets } from './assets.js';
 import { authorizePages } from './authorize.js';
+import { consolePage } from './console.js';
 import { createProjectReader } from './project.js';
 import { appearanceOf } from './providers.js';
 import { createPageRenderer, type Page } from './service.js';
@@ -20,6 +21,7 @@ declare module '../platform/plugin.js' {
       account: typeof accountPage;
       accountViews: typeof accountViews;
       authorize: typeof authorizePages;
+      console: typeof consolePage;
       asset: Assets;
     };
   }
@@ -35,7 +37,7 @@ declare module 'fastify' {
 /** Seconds. */
 const yearSeconds = 365 * 24 * 60 * 60;
 
-/** `app.pages`: the pages for users, under `/account`. `reply.sendPage` sends one. */
+/** `app.pages`: the pages for users, under `/account` and `/console`. `reply.sendPage` sends one. */
 export const pagesPlugin = definePlugin('pages', (services, app) => {
   const { config, basePath, db, locales, log, listProviders, signInMethods } = services;
   const project = createProjectReader(
@@ -77,7 +79,7 @@ export const pagesPlugin = definePlugin('pages', (services, app) => {
 
   const visitOf = createVisitReader(config);
   const cookie = {
-    path: `${basePath}/account`,
+    path: basePath === '' ? '/' : basePath,
     httpOnly: true,
     secure: config.PUBLIC_URL.startsWith('https:'),
     sameSite: 'lax',
@@ -101,6 +103,7 @@ export const pagesPlugin = definePlugin('pages', (services, app) => {
       account: accountPage,
       accountViews,
       authorize: authorizePages,
+      console: consolePage,
       asset: assets,
     },
   };

@@ -1,6 +1,6 @@
 import { parseUrl } from '../../schemas/common.js';
 import type { Locale, Locales } from '../platform/locales.js';
-import { accountPath, returnUrl } from '../platform/urls.js';
+import { pagePath, returnUrl } from '../platform/urls.js';
 import type { Assets } from './assets.js';
 import type { Project } from './project.js';
 import type { OfferedProvider } from './providers.js';
@@ -13,12 +13,14 @@ export interface Page {
   application: string;
   /** The name of its template. */
   name: string;
-  /** For a page that requires a session: the path below `/account` to which visitors return after signing in. */
+  /** For a page that requires a session: the path, below that of the service, to which visitors return after signing in. */
   returnTo?: string;
   /** The languages that an application has requested. A language that the user has chosen takes precedence. */
   locales?: readonly string[];
-  /** Whether the page can show images of other hosts: the logos of applications. */
+  /** Whether the page can show images of other hosts: the logos of applications, and the pictures of users. */
   showsLogos?: boolean;
+  /** Whether its scripts write the whole page, and therefore need all texts. */
+  isWrittenByScripts?: boolean;
   /** What the application adds to what all pages share. */
   add?(shared: SharedByPages): Addition;
 }
@@ -38,12 +40,14 @@ export interface SharedByPages {
   /** The path of the service's public URL, without a trailing slash. */
   base: string;
   project: Project;
+  /** The languages in which the pages are available. */
+  languages: readonly { tag: string; name: string }[];
   offers: Offers;
   providers: readonly OfferedProvider[];
   links: { account: string; login: string };
   /** The URL of another page, in the same language. @param path below `/account` */
   urlOf(path: string): string;
-  /** The account page to which the user returns after the login, if the request names one. */
+  /** The page to which the user returns after the login, if the request names one. */
   redirect: string | undefined;
   /** The URL of an app to which the user returns after the login, if the request names one that is allowed. */
   returnTo: string | undefined;
@@ -106,7 +110,7 @@ export function createPageRenderer(deps: Dependencies): PageRenderer {
   const assetUrl = (name: string) => `${base}/account/assets/${name}?v=${assets(name)?.version}`;
 
   const render = async (
-    { application, name, locales: preferred = [], showsLogos = false, add }: Page,
+    { application, name, locales: preferred = [], showsLogos = false, isWrittenByScripts = false, add }: Page,
     visit: Visit,
   ): Promise<RenderedPage> => {
     const { query, acceptLanguage, sessionModes, language } = visit;
@@ -121,11 +125,12 @@ export function createPageRenderer(deps: Dependencies): PageRenderer {
       query,
       base,
       project,
+      languages: locales.all.map(({ tag, name }) => ({ tag, name })),
       offers: deps.offers(),
       providers: deps.providers(),
       links: { account: urlOf(''), login: urlOf('/login') },
       urlOf,
-      redirect: accountPath(base, query.redirect),
+      redirect: pagePath(base, query.redirect),
       returnTo: returnUrl(deps.returnOrigins, query.return_to),
       reason: asText(query.reason),
     };
@@ -160,7 +165,7 @@ export function createPageRenderer(deps: Dependencies): PageRenderer {
         passwordMinLength,
         passkeyDomain: offers.passkeys ? passkeyDomain : null,
         reason,
-        texts: texts.inScripts,
+        texts: isWrittenByScripts ? texts.all : texts.inScripts,
         ...data,
       }),
       ...view,
@@ -179,10 +184,10 @@ export function createPageRenderer(deps: Dependencies): PageRenderer {
         ...(code === undefined ? {} : { user_code: code.slice(0, 20) }),
       };
       const rest = String(new URLSearchParams(kept));
-      const target = `${base}/account${returnTo}${rest === '' ? '' : `?${rest}`}`;
+      const target = `${base}${returnTo}${rest === '' ? '' : `${returnTo.includes('?') ? '&' : '?'}${rest}`}`;
       const parameters = new URLSearchParams({
         ...(lang === undefined ? {} : { lang: locales.pick(lang).tag }),
-        ...(returnTo === '' ? {} : { redirect: target }),
+        ...(returnTo === '/account' ? {} : { redirect: target }),
       });
       return `${base}/account/login${parameters.size > 0 ? `?${parameters}` : ''}`;
     },

@@ -82,14 +82,16 @@ export function sameOriginPath(wanted: unknown): string | undefined {
 }
 
 /**
- * The target after a login, which must be one of the account pages: a path of the API could make the browser do something for an
- * attacker. The paths of the pages consist of plain characters, so a path with encoded characters is rejected.
+ * The target after a login, which must be one of the account pages or a screen of the console: a path of the API could make the browser do
+ * something for an attacker. The paths of the pages consist of plain characters, so a path with encoded characters is rejected.
  * @param base the path of PUBLIC_URL, without a trailing slash
  */
-export function accountPath(base: string, wanted: unknown): string | undefined {
+export function pagePath(base: string, wanted: unknown): string | undefined {
   const path = typeof wanted === 'string' && !ambiguous.test(wanted) ? sameOriginPath(wanted) : undefined;
-  if (path === undefined || !path.startsWith(`${base}/account`)) return undefined;
-  const [page = ''] = path.slice(`${base}/account`.length).split(/[?#]/, 1);
-  // The ID of an application's request is in its path.
-  return /^(?:\/authorize\/[\w-]+|(?:\/[a-z-]+)*\/?)$/.test(page) ? path : undefined;
+  if (path === undefined || !path.startsWith(`${base}/`)) return undefined;
+  const [page = ''] = path.slice(base.length).split(/[?#]/, 1);
+  // Some pages have IDs in their paths: that of an application's request, and those of the items in the console.
+  return /^\/(?:account(?:\/authorize\/[\w-]+|(?:\/[a-z-]+)*\/?)|console(?:\/[\w-]+)*\/?)$/.test(page)
+    ? path
+    : undefined;
 }

@@ -2,6 +2,7 @@ import type { App } from '../app.js';
 import { assetRoutes } from './assets.js';
 import { authorize } from './authorize.js';
 import { changePassword } from './change-password.js';
+import { consoleScreens } from './console.js';
 import { device } from './device.js';
 import { errorPage } from './error-page.js';
 import { home } from './home.js';
@@ -15,6 +16,7 @@ export async function pagesRoutes(app: App): Promise<void> {
   home(app);
   changePassword(app);
   await app.register(accountRoutes, { prefix: '/account' });
+  await app.register(consoleRoutes, { prefix: '/console' });
 }
 
 async function accountRoutes(app: App): Promise<void> {
@@ -29,4 +31,9 @@ async function accountRoutes(app: App): Promise<void> {
   linkActions(app);
   signOut(app);
   assetRoutes(app);
+}
+
+async function consoleRoutes(app: App): Promise<void> {
+  errorPage(app);
+  consoleScreens(app);
 }

@@ -47,7 +47,7 @@ const files = [
   'services.ts',
   'app.ts',
   'server.ts',
-].filter((file) => file.endsWith('.ts'));
+].filter((file) => /\.tsx?$/.test(file));
 
 const sources: Source[] = files.map((file) => {
   const text = readFileSync(file, 'utf8');
@@ -177,6 +177,7 @@ t.test('every page is in the table that the tests read', async (t) => {
       'routes/applications/protocol.ts',
       'routes/mail/mailbox.ts',
       'routes/pages/authorize.ts',
+      'routes/pages/console.ts',
       'routes/pages/error-page.ts',
       'routes/pages/index.ts',
     ],

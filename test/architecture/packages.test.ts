@@ -21,6 +21,7 @@ const read = <T>(path: string): T => JSON.parse(readFileSync(path, 'utf8'));
 const withScripts: Record<string, string[]> = {
   '.': ['esbuild'],
   clients: ['esbuild'],
+  'tools/console-model': [],
   'tools/lint': [],
   'tools/lint-openapi': [],
   'tools/migrations': ['esbuild'],

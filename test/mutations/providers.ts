@@ -149,7 +149,7 @@ export const providers: readonly Mutation[] = [
       {
         find: 'if (path === undefined || !path.startsWith(`${base}/account`)) return undefined;',
         replace: 'return path;',
-        in: 'accountPath',
+        in: 'pagePath',
       },
     ],
     tests: ['test/pages/pages.test.ts'],

@@ -129,10 +129,18 @@ t.test('the login page shows only known notices', async (t) => {
   t.equal(await noticeOf('anything'), undefined);
 });
 
-t.test('a login redirects only to account pages', async (t) => {
+t.test('a login redirects only to account pages and the console', async (t) => {
   const targetOf = async (redirect: string) =>
     dataOf((await get(`/account/login?${new URLSearchParams({ redirect })}`)).body).redirect;
   for (const good of ['/account', '/account/', '/account?x=1&y=%3C#z', '/account/register', '/account/login?lang=de']) {
+    t.equal(await targetOf(good), good);
+  }
+  for (const good of [
+    '/console',
+    '/console/',
+    '/console/users?q=a&filter=%7B%7D',
+    '/console/users/4f2c-a_1/sessions',
+  ]) {
     t.equal(await targetOf(good), good);
   }
   t.equal(await targetOf('/x/../account?y=<'), '/account?y=%3C');
@@ -141,6 +149,11 @@ t.test('a login redirects only to account pages', async (t) => {
     '/',
     '/docs',
     '/accountx',
+    '/consolex',
+    '/console/../auth/logout',
+    '/console//evil.example',
+    '/console/%2e%2e/auth/logout',
+    '/console/a.json',
     '/accounts',
     '/account.json',
     '/Account',

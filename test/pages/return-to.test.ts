@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm';
 import t from 'tap';
 import { emailCodes, settings } from '../../db/schema.js';
-import { accountPath, returnUrl } from '../../plugins/platform/urls.js';
+import { pagePath, returnUrl } from '../../plugins/platform/urls.js';
 import { linkIn, mailsTo } from '../helpers/mail/mails.js';
 import { publicUrl, redirectCorpus } from '../helpers/providers/redirect-corpus.js';
 import { startTestApp } from '../helpers/service/app.js';
@@ -68,12 +68,13 @@ t.test('any other URL is ignored, and `redirect` accepts none', async (t) => {
     `https://app.example.com/${'x'.repeat(1000)}`,
   ];
   const corpus = [...redirectCorpus.map(({ url }) => url), ...more];
-  /** As a browser reads them: an absolute URL whose origin is in the list, and a path of the account pages. */
+  /** As a browser reads them: an absolute URL whose origin is in the list, and a path of the account pages or the console. */
   const isSafeUrl = (url: string | undefined) =>
     url === undefined || origins.some((origin) => url.startsWith(`${origin}/`) && new URL(url).href === url);
   const isSafePath = (path: string | undefined) =>
-    path === undefined || (/^\/account(?:[/?#]|$)/.test(path) && new URL(path, publicUrl).origin === publicUrl);
-  const unsafe = corpus.filter((url) => !isSafeUrl(returnUrl(origins, url)) || !isSafePath(accountPath('', url)));
+    path === undefined ||
+    (/^\/(?:account|console)(?:[/?#]|$)/.test(path) && new URL(path, publicUrl).origin === publicUrl);
+  const unsafe = corpus.filter((url) => !isSafeUrl(returnUrl(origins, url)) || !isSafePath(pagePath('', url)));
   t.strictSame(unsafe, []);
   t.strictSame(
     more.filter((url) => returnUrl(origins, url) !== undefined),

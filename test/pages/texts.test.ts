@@ -15,23 +15,29 @@ const textsOf = (folder: string, tag = 'en-US'): Record<string, string> =>
   JSON.parse(readFileSync(`pages/${folder}/texts/${tag}.json`, 'utf8'));
 
 /** The content of all files of an application with an ending. */
-const codeOf = (folder: string, ending: string): string =>
+const codeOf = (folder: string, ending: RegExp): string =>
   readdirSync(`pages/${folder}`, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith(ending))
+    .filter((file) => ending.test(file))
     .map((file) => readFileSync(join('pages', folder, file), 'utf8'))
     .join('\n');
 
 const sources = new Map(
-  folders.map((folder) => [folder, { scripts: codeOf(folder, '.ts'), templates: codeOf(folder, '.liquid') }]),
+  folders.map((folder) => [folder, { scripts: codeOf(folder, /\.tsx?$/), templates: codeOf(folder, /\.liquid$/) }]),
 );
 const sourcesOf = (folder: string) => sources.get(folder) ?? { scripts: '', templates: '' };
+
+/** Applications whose scripts write the whole page. The types of their scripts check that every text that they name exists. */
+const isWrittenByScripts = (folder: string) => existsSync(`pages/${folder}/start.tsx`);
 
 /** The keys that templates and scripts name. */
 function namedKeys(folder: string): string[] {
   const { scripts, templates } = sourcesOf(folder);
   const inTemplates = [...templates.matchAll(/\bt\.(\w+)/g)].map(([, key = '']) => key);
-  const inScripts = [...scripts.matchAll(/'(\w+)'/g)].map(([, key = '']) => key).filter((key) => forScripts.test(key));
-  return [...inTemplates, ...inScripts];
+  const quoted = [...scripts.matchAll(/'(\w+)'/g)].map(([, key = '']) => key);
+  if (!isWrittenByScripts(folder)) return [...inTemplates, ...quoted.filter((key) => forScripts.test(key))];
+  const known = { ...textsOf('kit'), ...textsOf(folder) };
+  const counted = quoted.flatMap((key) => [key, `${key}_one`, `${key}_other`]);
+  return [...inTemplates, ...counted.filter((key) => key in known)];
 }
 
 /** The parts of keys that are put together, such as `['status_', '']` for `status_${notice}`. What is between the parts varies. */

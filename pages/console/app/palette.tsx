@@ -1,0 +1,88 @@
+import { useEffect, useState } from 'preact/hooks';
+import { useLocation } from 'wouter-preact';
+import type { User } from '../api/types.js';
+import { useApi } from '../api/use-api.js';
+import { Combobox } from '../components/combobox.js';
+import { Dialog } from '../components/dialog.js';
+import { Icon, type IconName } from '../components/icon.js';
+import { nameOf } from '../components/person.js';
+import { useLater } from '../components/picker.js';
+import { t } from '../texts.js';
+import { useAccess } from './access.js';
+import { screens } from './screens.js';
+
+interface Command {
+  key: string;
+  text: string;
+  detail?: string | undefined;
+  icon: IconName;
+  href: string;
+}
+
+const maxUsers = 8;
+let openPalette: () => void = () => {};
+
+export const showPalette = (): void => openPalette();
+
+/** The command palette: screens, and users found by the server. */
+export function Palette() {
+  const [isOpen, setIsOpen] = useState(false);
+  useEffect(() => {
+    openPalette = () => setIsOpen(true);
+  }, []);
+  return isOpen ? <OpenPalette close={() => setIsOpen(false)} /> : null;
+}
+
+function OpenPalette({ close }: { close: () => void }) {
+  const access = useAccess();
+  const [, navigate] = useLocation();
+  const [search, setSearch] = useState('');
+  const wanted = useLater(search.trim());
+  const searches = wanted.length > 1 && access.can('read', 'users');
+  const { data, isLoading } = useApi(searches ? '/users' : undefined, {
+    query: { search: wanted, fields: 'id,first_name,last_name,email', limit: maxUsers },
+  });
+  const places: Command[] = screens
+    .filter(({ isOpenTo }) => isOpenTo(access))
+    .flatMap(({ entry, paths }) =>
+      entry ? [{ key: paths[0], text: t(entry.text), icon: entry.icon, href: paths[0], detail: `g ${entry.key}` }] : [],
+    )
+    .filter(({ text }) => text.toLowerCase().includes(search.trim().toLowerCase()));
+  const users: Command[] = searches
+    ? ((data?.data ?? []) as User[]).map((user) => ({
+        key: user.id ?? '',
+        text: nameOf(user, user.id),
+        detail: user.email ?? undefined,
+        icon: 'user',
+        href: `/users/${user.id}`,
+      }))
+    : [];
+  return (
+    <Dialog title={t('palette_title')} onClose={close} size="large">
+      <Combobox
+        label={t('palette_label')}
+        isLabelHidden
+        placeholder={t('palette_placeholder')}
+        search={search}
+        onSearch={setSearch}
+        options={[...places, ...users]}
+        isLoading={isLoading || wanted !== search.trim()}
+        optionKey={({ key }) => key}
+        draw={({ text, detail, icon }) => (
+          <>
+            <Icon name={icon} />
+            <span>{text}</span>
+            {detail && <span class="hint">{detail}</span>}
+          </>
+        )}
+        onPick={({ href }) => {
+          close();
+          navigate(href);
+        }}
+        nothing={t('search_nothing')}
+        isOpen
+        autofocus
+      />
+    </Dialog>
+  );
+}

@@ -1,0 +1,44 @@
+import type { ComponentType } from 'preact';
+import type { IconName } from '../components/icon.js';
+import type { TextKey } from '../texts.js';
+import type { Access } from './access.js';
+
+export interface ScreenProps {
+  /** The parameters in the path. */
+  params: Readonly<Record<string, string | undefined>>;
+}
+
+type Load = () => Promise<{ default: ComponentType<ScreenProps> }>;
+
+interface Entry {
+  /** Below `/console`, as patterns of wouter. The first one is the place of the screen in the navigation. */
+  paths: readonly [string, ...string[]];
+  load: Load;
+  /** Whether the user may open it. */
+  isOpenTo(access: Access): boolean;
+  /** How the navigation and the command palette show it. Without it, only links lead there. */
+  entry?: {
+    text: TextKey;
+    icon: IconName;
+    group: Group;
+    /** The key that opens it after `g`. */
+    key: string;
+  };
+}
+
+export const groups = ['main', 'access', 'applications', 'observe', 'project'] as const;
+export type Group = (typeof groups)[number];
+
+/** All screens, in the order of the navigation. Each has its own folder, and is loaded when it is first opened. */
+export const screens: readonly Entry[] = [
+  {
+    paths: ['/users'],
+    load: () => import('../screens/users/index.js'),
+    isOpenTo: ({ can }) => can('read', 'users'),
+    entry: { text: 'nav_users', icon: 'users', group: 'main', key: 'u' },
+  },
+];
+
+/** What the user sees first. */
+export const firstScreen = (access: Access): string =>
+  screens.find(({ isOpenTo }) => isOpenTo(access))?.paths[0] ?? '/';

@@ -1,0 +1,43 @@
+interface Person {
+  first_name?: string | null | undefined;
+  last_name?: string | null | undefined;
+  email?: string | null | undefined;
+  avatar?: string | null | undefined;
+}
+
+/** First and last name; undefined if the user has neither. */
+export function fullName({ first_name, last_name }: Person): string | undefined {
+  const name = [first_name, last_name].filter(Boolean).join(' ');
+  return name === '' ? undefined : name;
+}
+
+/** How a user is called: the name, or the address of users without one. */
+export const nameOf = (person: Person, otherwise = ''): string => fullName(person) ?? person.email ?? otherwise;
+
+const initialsOf = (person: Person): string => {
+  const letters = [person.first_name, person.last_name].map((name) => [...(name ?? '')][0] ?? '').join('');
+  return (letters || ([...(person.email ?? '?')][0] ?? '')).toUpperCase();
+};
+
+const hues = 8;
+
+/** The color of a user without a picture, which is always the same. */
+const hueOf = (person: Person): number => {
+  let sum = 0;
+  for (const character of nameOf(person)) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 9973;
+  return sum % hues;
+};
+
+/** The user's picture, or their initials. Their name is beside it. */
+export function Avatar({ person, size = 'small' }: { person: Person; size?: 'small' | 'large' }) {
+  const isUrl = person.avatar?.startsWith('https://');
+  return (
+    <span class={`avatar avatar-${size} hue-${hueOf(person)}`} aria-hidden="true">
+      {isUrl ? (
+        <img src={person.avatar ?? ''} alt="" referrerpolicy="no-referrer" loading="lazy" />
+      ) : (
+        initialsOf(person)
+      )}
+    </span>
+  );
+}

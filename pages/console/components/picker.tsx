@@ -1,0 +1,145 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { PathWith } from '../api/types.js';
+import { useApi } from '../api/use-api.js';
+import { t } from '../texts.js';
+import { Button } from './button.js';
+import { Combobox } from './combobox.js';
+import { fullName } from './person.js';
+
+/** Milliseconds without typing before the server is asked. */
+const pauseMs = 150;
+const maxSuggestions = 20;
+
+const kinds = {
+  users: { path: '/users', fields: 'id,first_name,last_name,email' },
+  roles: { path: '/roles', fields: 'id,name,description' },
+  policies: { path: '/policies', fields: 'id,name,description' },
+  clients: { path: '/clients', fields: 'id,name' },
+} as const satisfies Record<string, { path: PathWith<'get'>; fields: string }>;
+
+export type Picked = { id: string; name: string; detail?: string | undefined };
+export type PickedKind = keyof typeof kinds;
+
+interface Found {
+  id: string;
+  name?: string | null;
+  description?: string | null;
+  first_name?: string | null;
+  last_name?: string | null;
+  email?: string | null;
+}
+
+const asPicked = (found: Found): Picked => {
+  const name = found.name ?? fullName(found) ?? found.email ?? found.id;
+  const detail = found.description ?? (found.email === name ? undefined : found.email);
+  return { id: found.id, name, detail: detail ?? undefined };
+};
+
+/** A value that follows another one after a pause. */
+export function useLater<T>(value: T, delayMs = pauseMs): T {
+  const [later, setLater] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setLater(value), delayMs);
+    return () => clearTimeout(timer);
+  }, [value, delayMs]);
+  return later;
+}
+
+interface SearchProps {
+  kind: PickedKind;
+  label: string;
+  isLabelHidden?: boolean;
+  placeholder?: string;
+  /** What is not offered, because it is picked already. */
+  without?: readonly string[];
+  onPick: (picked: Picked) => void;
+  hint?: string;
+}
+
+/** Searches the server for items, and never only those that the console has loaded. */
+export function Search({ kind, label, isLabelHidden = false, placeholder, without = [], onPick, hint }: SearchProps) {
+  const [search, setSearch] = useState('');
+  const wanted = useLater(search.trim());
+  const { path, fields } = kinds[kind];
+  const { data, isLoading } = useApi(path, {
+    query: { fields, search: wanted, limit: maxSuggestions + without.length },
+  });
+  const found = ((data?.data ?? []) as Found[]).map(asPicked).filter(({ id }) => !without.includes(id));
+  return (
+    <Combobox
+      label={label}
+      isLabelHidden={isLabelHidden}
+      placeholder={placeholder ?? t('search_placeholder')}
+      search={search}
+      onSearch={setSearch}
+      options={found}
+      isLoading={isLoading || wanted !== search.trim()}
+      optionKey={({ id }) => id}
+      draw={({ name, detail }) => (
+        <>
+          <span>{name}</span>
+          {detail && <span class="hint">{detail}</span>}
+        </>
+      )}
+      onPick={(picked) => {
+        setSearch('');
+        onPick(picked);
+      }}
+      nothing={t('search_nothing')}
+      hint={hint}
+    />
+  );
+}
+
+interface PickerProps extends Omit<SearchProps, 'onPick' | 'without'> {
+  value: Picked | undefined;
+  onChange: (value: Picked | undefined) => void;
+}
+
+/** A field for one item, such as the role of a user. */
+export function Picker({ value, onChange, ...search }: PickerProps) {
+  if (!value) return <Search {...search} onPick={onChange} />;
+  return (
+    <div class="field">
+      <span class="label">{search.label}</span>
+      <span class="chip">
+        {value.name}
+        <Button
+          kind="quiet"
+          icon="close"
+          label={t('remove_named', { name: value.name })}
+          onPress={() => onChange(undefined)}
+        />
+      </span>
+    </div>
+  );
+}
+
+interface ManyProps extends Omit<SearchProps, 'onPick' | 'without'> {
+  value: readonly Picked[];
+  onChange: (value: readonly Picked[]) => void;
+}
+
+/** A field for several items, such as the policies of a role. */
+export function ManyPicker({ value, onChange, ...search }: ManyProps) {
+  return (
+    <div class="field">
+      <Search {...search} without={value.map(({ id }) => id)} onPick={(picked) => onChange([...value, picked])} />
+      {value.length > 0 && (
+        <ul class="chips" aria-label={search.label}>
+          {value.map((one) => (
+            <li class="chip" key={one.id}>
+              {one.name}
+              <Button
+                kind="quiet"
+                icon="close"
+                label={t('remove_named', { name: one.name })}
+                onPress={() => onChange(value.filter(({ id }) => id !== one.id))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

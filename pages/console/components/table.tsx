@@ -1,0 +1,206 @@
+import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
+import { Link, useLocation } from 'wouter-preact';
+import { t } from '../texts.js';
+import { Icon } from './icon.js';
+
+export interface Column<T> {
+  key: string;
+  title: string;
+  cell: (row: T) => ComponentChildren;
+  /** The field to sort by. Without one, the column cannot be sorted. */
+  sort?: string;
+  /** Numbers and times are aligned at the end. */
+  align?: 'end';
+  /** Whether phones leave the column out. */
+  isSecondary?: boolean;
+}
+
+export interface Selection {
+  isSelected: (key: string) => boolean;
+  toggle: (keys: readonly string[], selected: boolean) => void;
+}
+
+interface Props<T> {
+  /** What the rows are, for screen readers. */
+  label: string;
+  columns: readonly Column<T>[];
+  rows: readonly T[] | undefined;
+  rowKey: (row: T) => string;
+  /** What a row is called, for screen readers. */
+  rowName: (row: T) => string;
+  /** The screen of a row. The first column is a link to it, and clicking elsewhere in the row opens it as well. */
+  href?: (row: T) => string;
+  /** As in the query language: `-` in front reverses the order. */
+  sort?: string;
+  onSort?: (sort: string) => void;
+  selection?: Selection;
+  isLoading?: boolean;
+  /** What to do when there are no rows. */
+  empty: ComponentChildren;
+  isCompact?: boolean;
+}
+
+const skeletonRows = 8;
+
+/**
+ * A table of items. The Tab key reaches its links and controls; the arrow keys move between the rows, Enter opens one, and Space selects
+ * it.
+ */
+export function Table<T>(props: Props<T>) {
+  const { label, columns, rows, rowKey, rowName, href, sort, onSort, selection, isLoading = false } = props;
+  const body = useRef<HTMLTableSectionElement>(null);
+  const [, navigate] = useLocation();
+  const keys = (rows ?? []).map(rowKey);
+  const isAll = keys.length > 0 && keys.every((key) => selection?.isSelected(key));
+  const isSome = keys.some((key) => selection?.isSelected(key));
+
+  const moveTo = (row: Element | null | undefined) => row?.querySelector<HTMLElement>('a, button, input')?.focus();
+  const onKeyDown = (event: KeyboardEvent) => {
+    const { target } = event;
+    const row = target instanceof Element ? target.closest('tr') : null;
+    if (!row || (target instanceof HTMLInputElement && target.type !== 'checkbox')) return;
+    if (event.key === 'ArrowDown') moveTo(row.nextElementSibling);
+    else if (event.key === 'ArrowUp') moveTo(row.previousElementSibling);
+    else return;
+    event.preventDefault();
+  };
+
+  if (rows?.length === 0 && !isLoading) return <>{props.empty}</>;
+  return (
+    <div class={`table-frame ${props.isCompact ? 'is-compact' : ''}`} aria-busy={isLoading}>
+      <table>
+        <caption class="visually-hidden">{label}</caption>
+        <thead>
+          <tr>
+            {selection && (
+              <th scope="col" class="select-cell">
+                <input
+                  type="checkbox"
+                  aria-label={t('select_page')}
+                  checked={isAll}
+                  ref={(box) => {
+                    if (box) box.indeterminate = isSome && !isAll;
+                  }}
+                  onChange={(event) => selection.toggle(keys, event.currentTarget.checked)}
+                />
+              </th>
+            )}
+            {columns.map((column) => (
+              <Heading key={column.key} column={column} sort={sort} onSort={onSort} />
+            ))}
+          </tr>
+        </thead>
+        <tbody ref={body} onKeyDown={onKeyDown}>
+          {rows === undefined
+            ? Array.from({ length: skeletonRows }, (_, index) => (
+                <tr key={index} class="skeleton-row">
+                  {selection && <td class="select-cell" />}
+                  {columns.map(({ key, isSecondary }) => (
+                    <td key={key} class={isSecondary ? 'is-secondary' : ''}>
+                      <span class="bar" />
+                    </td>
+                  ))}
+                </tr>
+              ))
+            : rows.map((row) => {
+                const key = rowKey(row);
+                const target = href?.(row);
+                return (
+                  <tr
+                    key={key}
+                    class={target === undefined ? '' : 'is-link'}
+                    aria-selected={selection ? selection.isSelected(key) : undefined}
+                    onClick={(event) => {
+                      const isControl =
+                        event.target instanceof Element && event.target.closest('a, button, input, label');
+                      const isReading = !getSelection()?.isCollapsed;
+                      if (target === undefined || isControl || isReading) return;
+                      if (event.metaKey || event.ctrlKey) open(target);
+                      else navigate(target);
+                    }}
+                  >
+                    {selection && (
+                      <td class="select-cell">
+                        <input
+                          type="checkbox"
+                          aria-label={t('select_named', { name: rowName(row) })}
+                          checked={selection.isSelected(key)}
+                          onChange={(event) => selection.toggle([key], event.currentTarget.checked)}
+                        />
+                      </td>
+                    )}
+                    {columns.map((column, index) => (
+                      <td
+                        key={column.key}
+                        class={`${column.align === 'end' ? 'is-end' : ''} ${column.isSecondary ? 'is-secondary' : ''}`}
+                      >
+                        {index === 0 && target !== undefined ? (
+                          <Link href={target}>{column.cell(row)}</Link>
+                        ) : (
+                          column.cell(row)
+                        )}
+                      </td>
+                    ))}
+                  </tr>
+                );
+              })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface HeadingProps<T> {
+  column: Column<T>;
+  sort: string | undefined;
+  onSort: ((sort: string) => void) | undefined;
+}
+
+function Heading<T>({ column, sort, onSort }: HeadingProps<T>) {
+  const isSorted = column.sort !== undefined && sort?.replace(/^-/, '') === column.sort;
+  const isDescending = isSorted && sort?.startsWith('-');
+  const order = isSorted ? (isDescending ? 'descending' : 'ascending') : undefined;
+  const className = `${column.align === 'end' ? 'is-end' : ''} ${column.isSecondary ? 'is-secondary' : ''}`;
+  if (column.sort === undefined || !onSort)
+    return (
+      <th scope="col" class={className}>
+        {column.title}
+      </th>
+    );
+  return (
+    <th scope="col" class={className} aria-sort={order}>
+      <button type="button" onClick={() => onSort(isSorted && !isDescending ? `-${column.sort}` : (column.sort ?? ''))}>
+        {column.title}
+        <span class={`sort-mark ${isSorted ? '' : 'is-faint'}`}>
+          <Icon name={isDescending ? 'down' : 'up'} />
+        </span>
+      </button>
+    </th>
+  );
+}
+
+interface PagerProps {
+  number: number;
+  next: (() => void) | undefined;
+  previous: (() => void) | undefined;
+  /** What is known about the number of items. */
+  note?: ComponentChildren;
+}
+
+/** The controls below a list that is read page by page. */
+export function Pager({ number, next, previous, note }: PagerProps) {
+  if (!next && !previous && note === undefined) return null;
+  return (
+    <nav class="pager" aria-label={t('pages')}>
+      <span class="pager-note">{note}</span>
+      <button type="button" class="secondary small" disabled={!previous} onClick={previous}>
+        {t('previous')}
+      </button>
+      <span aria-current="page">{t('page_number', { number })}</span>
+      <button type="button" class="secondary small" disabled={!next} onClick={next}>
+        {t('next')}
+      </button>
+    </nav>
+  );
+}
