@@ -37,6 +37,11 @@ export const screens: readonly Entry[] = [
     isOpenTo: ({ can }) => can('read', 'users'),
     entry: { text: 'nav_users', icon: 'users', group: 'main', key: 'u' },
   },
+  {
+    paths: ['/users/:id', '/users/:id/:part'],
+    load: () => import('../screens/user/index.js'),
+    isOpenTo: ({ can }) => can('read', 'users'),
+  },
 ];
 
 /** What the user sees first. */

@@ -150,6 +150,8 @@ function Person() {
             icon: 'signOut',
             onSelect: async () => {
               await endSessions();
+              // Drafts belong to the user who wrote them.
+              sessionStorage.clear();
               location.assign(page.links.login);
             },
           },

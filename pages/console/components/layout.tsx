@@ -8,6 +8,8 @@ import { Icon, type IconName } from './icon.js';
 
 interface ScreenProps {
   title: string;
+  /** What is in front of the title. */
+  picture?: ComponentChildren;
   /** What is beside the title, such as a status. */
   aside?: ComponentChildren;
   lead?: ComponentChildren;
@@ -20,7 +22,7 @@ interface ScreenProps {
 }
 
 /** A screen: its heading, its actions, and its content. The heading gets the focus when the screen is opened. */
-export function Screen({ title, aside, lead, actions, parent, isNarrow = false, children }: ScreenProps) {
+export function Screen({ title, picture, aside, lead, actions, parent, isNarrow = false, children }: ScreenProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · ${page.project}`;
@@ -33,6 +35,7 @@ export function Screen({ title, aside, lead, actions, parent, isNarrow = false, 
   return (
     <div class={`screen ${isNarrow ? 'is-narrow' : ''}`}>
       <header class="screen-top">
+        {picture}
         <div class="screen-heading">
           {parent && (
             <Link href={parent.href} class="parent">

@@ -1,0 +1,137 @@
+import { useLocation } from 'wouter-preact';
+import { patch, post, remove } from '../../api/client.js';
+import { changed } from '../../api/use-api.js';
+import { useAccess } from '../../app/access.js';
+import { ask } from '../../components/dialog.js';
+import { Menu } from '../../components/menu.js';
+import { toast } from '../../components/toast.js';
+import { choiceText, t } from '../../texts.js';
+import type { UserItem } from './index.js';
+
+interface Props {
+  user: UserItem;
+  name: string;
+  reload: () => void;
+}
+
+/** What can be done with a user. */
+export function Actions({ user, name, reload }: Props) {
+  const { can, canUse, isAdmin, me } = useAccess();
+  const [, navigate] = useLocation();
+  const { id, status } = user;
+  const email = user.email ?? undefined;
+  const params = { id };
+  const isOther = id !== me.id;
+
+  const setStatus = async (next: NonNullable<UserItem['status']>) => {
+    await patch('/users/{id}', { status: next }, { params });
+    reload();
+    void changed('users');
+    toast(t('user_status_changed', { name, status: choiceText(next) }), {
+      ...(status ? { undo: () => patch('/users/{id}', { status }, { params }).then(reload) } : {}),
+    });
+  };
+  const mayChangeStatus = isOther && canUse('update', 'users', 'status');
+  return (
+    <Menu
+      label={t('user_actions')}
+      isLabelShown
+      icon="down"
+      items={[
+        email !== undefined &&
+          status === 'active' && {
+            text: t('user_send_reset'),
+            icon: 'email',
+            onSelect: () =>
+              ask({
+                title: t('user_send_reset_title', { name }),
+                text: t('user_send_reset_text', { email }),
+                action: t('user_send_reset'),
+                isDangerous: false,
+                act: async () => {
+                  await post('/auth/password/request', { email });
+                  toast(t('user_send_reset_done', { email }));
+                },
+              }),
+          },
+        email !== undefined &&
+          status === 'invited' &&
+          can('create', 'users') && {
+            text: t('user_resend_invitation'),
+            icon: 'invitation',
+            onSelect: () =>
+              ask({
+                title: t('user_resend_invitation_title', { name }),
+                text: t('user_resend_invitation_text', { email }),
+                action: t('user_resend_invitation'),
+                isDangerous: false,
+                act: async () => {
+                  await post('/users/invite', { email, role: user.role?.id ?? '' });
+                  toast(t('user_resend_invitation_done', { email }));
+                },
+              }),
+          },
+        isAdmin && {
+          text: t('user_unlock'),
+          icon: 'unlock',
+          onSelect: () =>
+            ask({
+              title: t('user_unlock_title', { name }),
+              text: t('user_unlock_text'),
+              action: t('user_unlock'),
+              isDangerous: false,
+              act: async () => {
+                await post('/users/{id}/unlock', undefined, { params });
+                reload();
+                toast(t('user_unlock_done', { name }));
+              },
+            }),
+        },
+        mayChangeStatus &&
+          status !== 'active' && {
+            text: t('user_activate'),
+            icon: 'check',
+            onSelect: () =>
+              ask({
+                title: t('user_activate_title', { name }),
+                text: t('user_activate_text'),
+                action: t('user_activate'),
+                isDangerous: false,
+                act: () => setStatus('active'),
+              }),
+          },
+        mayChangeStatus &&
+          status !== 'suspended' && {
+            text: t('user_suspend'),
+            icon: 'lock',
+            isDangerous: true,
+            onSelect: () =>
+              ask({
+                title: t('user_suspend_title', { name }),
+                text: t('user_suspend_text'),
+                action: t('user_suspend'),
+                act: () => setStatus('suspended'),
+              }),
+          },
+        isOther &&
+          can('delete', 'users') && {
+            text: t('user_delete'),
+            icon: 'trash',
+            isDangerous: true,
+            onSelect: () =>
+              ask({
+                title: t('user_delete_title', { name }),
+                text: t('user_delete_text', { email: email ?? id }),
+                action: t('user_delete'),
+                act: async () => {
+                  await remove('/users/{id}', undefined, { params });
+                  void changed('users');
+                  toast(t('user_delete_done', { name }));
+                  navigate('/users', { replace: true });
+                },
+              }),
+          },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,55 @@
+import type { Activity } from '../../api/types.js';
+import { usePage } from '../../api/use-api.js';
+import { Badge } from '../../components/badge.js';
+import { Failure } from '../../components/failure.js';
+import { Empty } from '../../components/layout.js';
+import { type Column, Pager, Table } from '../../components/table.js';
+import { Ago } from '../../components/time.js';
+import { actionText, choiceText, t, textIfAny } from '../../texts.js';
+import type { UserItem } from './index.js';
+
+const columns: readonly Column<Activity>[] = [
+  { key: 'action', title: t('user_event'), cell: ({ action }) => <strong>{actionText(action ?? '')}</strong> },
+  {
+    key: 'outcome',
+    title: t('user_outcome'),
+    cell: ({ outcome, reason, code }) => (
+      <>
+        <Badge tone={outcome === 'failure' ? 'bad' : 'good'}>{choiceText(outcome ?? '')}</Badge>{' '}
+        {outcome === 'failure' && (
+          <span class="muted">{textIfAny(`user_failure_${reason ?? code}`) ?? reason ?? code}</span>
+        )}
+      </>
+    ),
+  },
+  { key: 'ip', title: t('user_address'), cell: ({ ip }) => ip ?? '–', isSecondary: true },
+  { key: 'timestamp', title: t('user_when'), cell: ({ timestamp }) => <Ago time={timestamp} />, align: 'end' },
+];
+
+/** What the user did, from the audit log. */
+export function History({ user }: { user: UserItem; reload: () => void }) {
+  const list = usePage<Activity>('/activity', {
+    filter: { user: { _eq: user.id } },
+    fields: 'id,timestamp,action,outcome,reason,code,ip',
+    sort: '-timestamp',
+  });
+  return (
+    <>
+      <Failure failure={list.failure} retry={list.reload} />
+      <Table
+        label={t('user_history')}
+        columns={columns}
+        rows={list.data}
+        rowKey={({ id }) => id ?? ''}
+        rowName={({ action }) => actionText(action ?? '')}
+        isLoading={list.isLoading}
+        empty={
+          <Empty icon="activity" title={t('user_history_none_title')}>
+            {t('user_history_none')}
+          </Empty>
+        }
+      />
+      <Pager number={list.number} next={list.next} previous={list.previous} />
+    </>
+  );
+}

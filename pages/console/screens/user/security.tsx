@@ -1,0 +1,180 @@
+import { post, remove } from '../../api/client.js';
+import { changed, useApi } from '../../api/use-api.js';
+import { useAccess } from '../../app/access.js';
+import { Badge } from '../../components/badge.js';
+import { Button } from '../../components/button.js';
+import { ask } from '../../components/dialog.js';
+import { Failure } from '../../components/failure.js';
+import { Icon } from '../../components/icon.js';
+import { Card } from '../../components/layout.js';
+import { nameOf } from '../../components/person.js';
+import { Ago, Day } from '../../components/time.js';
+import { toast } from '../../components/toast.js';
+import { t, tn } from '../../texts.js';
+import type { UserItem } from './index.js';
+
+interface Props {
+  user: UserItem;
+  reload: () => void;
+}
+
+/** How the user signs in, and where they are signed in. */
+export function Security({ user, reload }: Props) {
+  const { isAdmin, can } = useAccess();
+  return (
+    <>
+      {'tfa_secret' in user && <SecondFactor user={user} reload={reload} mayReset={isAdmin} />}
+      {isAdmin && <Passkeys user={user} />}
+      {can('read', 'sessions') && <Sessions user={user} mayEnd={can('delete', 'sessions')} />}
+    </>
+  );
+}
+
+function SecondFactor({ user, reload, mayReset }: Props & { mayReset: boolean }) {
+  const name = nameOf(user, user.id);
+  const isOn = user.tfa_secret !== null;
+  return (
+    <Card title={t('user_tfa')}>
+      <div class="line">
+        <Icon name={isOn ? 'shield' : 'phone'} />
+        <div class="line-text">
+          <strong>{t('user_tfa_app')}</strong>
+          <span class="hint">{t(isOn ? 'user_tfa_on' : 'user_tfa_off')}</span>
+        </div>
+        {isOn && mayReset && (
+          <Button
+            kind="danger"
+            onPress={() =>
+              ask({
+                title: t('user_tfa_reset_title', { name }),
+                text: t('user_tfa_reset_text'),
+                action: t('user_tfa_reset'),
+                act: async () => {
+                  await post('/users/{id}/tfa/disable', undefined, { params: { id: user.id } });
+                  reload();
+                  toast(t('user_tfa_reset_done', { name }));
+                },
+              })
+            }
+          >
+            {t('user_tfa_reset')}
+          </Button>
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function Passkeys({ user }: { user: UserItem }) {
+  const { data, failure, reload } = useApi('/users/{id}/passkeys', { params: { id: user.id } });
+  const passkeys = data?.data ?? [];
+  return (
+    <Card title={t('user_passkeys')}>
+      <Failure failure={failure} retry={reload} />
+      {data && passkeys.length === 0 && <p class="muted">{t('user_passkeys_none')}</p>}
+      <ul class="lines">
+        {passkeys.map(({ id, name, created_at, last_used_at, backed_up }) => (
+          <li class="line" key={id}>
+            <Icon name="key" />
+            <div class="line-text">
+              <strong>{name}</strong>
+              <span class="hint">
+                {t('user_added')} <Day time={created_at} /> · {t('user_used')}{' '}
+                <Ago time={last_used_at} otherwise={t('never')} />
+                {backed_up && ` · ${t('user_synced')}`}
+              </span>
+            </div>
+            <Button
+              kind="danger"
+              onPress={() =>
+                ask({
+                  title: t('user_passkey_remove_title', { name }),
+                  text: t('user_passkey_remove_text', { user: nameOf(user, user.id) }),
+                  action: t('remove'),
+                  act: async () => {
+                    await remove('/users/{id}/passkeys/{passkey}', undefined, { params: { id: user.id, passkey: id } });
+                    reload();
+                    toast(t('user_passkey_removed', { name }));
+                  },
+                })
+              }
+            >
+              {t('remove')}
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Sessions({ user, mayEnd }: { user: UserItem; mayEnd: boolean }) {
+  const { data, failure, reload } = useApi('/users/{id}/sessions', { params: { id: user.id } });
+  const sessions = data?.data ?? [];
+  const name = nameOf(user, user.id);
+  const end = (device: string, act: () => Promise<unknown>) =>
+    ask({
+      title: t('user_session_end_title', { device }),
+      text: t('user_session_end_text', { name }),
+      action: t('user_session_end'),
+      act: async () => {
+        await act();
+        reload();
+        void changed('sessions');
+        toast(t('user_session_ended', { device }));
+      },
+    });
+  return (
+    <Card
+      title={t('user_sessions')}
+      {...(sessions.length > 1 && mayEnd
+        ? {
+            actions: (
+              <Button
+                kind="danger"
+                onPress={() =>
+                  end(tn('user_sessions_count', sessions.length), () =>
+                    remove('/users/{id}/sessions', undefined, { params: { id: user.id } }),
+                  )
+                }
+              >
+                {t('user_sessions_end_all')}
+              </Button>
+            ),
+          }
+        : {})}
+    >
+      <Failure failure={failure} retry={reload} />
+      {data && sessions.length === 0 && <p class="muted">{t('user_sessions_none')}</p>}
+      <ul class="lines">
+        {sessions.map(({ id, device, user_agent, address, created_at, last_used_at, current, applications }) => (
+          <li class="line" key={id}>
+            <Icon name="device" />
+            <div class="line-text">
+              <strong>
+                {device ?? user_agent ?? t('user_device_unknown')}{' '}
+                {current && <Badge tone="good">{t('user_this_session')}</Badge>}
+              </strong>
+              <span class="hint">
+                {address && `${address} · `}
+                {t('user_signed_in')} <Day time={created_at} /> · {t('user_used')} <Ago time={last_used_at} />
+                {applications.length > 0 && ` · ${applications.map((one) => one.name).join(', ')}`}
+              </span>
+            </div>
+            {mayEnd && (
+              <Button
+                onPress={() =>
+                  end(device ?? t('user_device_unknown'), () =>
+                    remove('/users/{id}/sessions/{session}', undefined, { params: { id: user.id, session: id } }),
+                  )
+                }
+              >
+                {t('user_session_end')}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
