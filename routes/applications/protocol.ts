@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError } from '../../schemas/errors.js';
+import { ApiError, routeNotFound } from '../../schemas/errors.js';
 import type { App } from '../app.js';
 import { endSession } from './end-session.js';
 import {
@@ -70,9 +70,20 @@ export async function protocolRoutes(app: App): Promise<void> {
 /** What clients and APIs read first (OpenID Connect Discovery 1.0, RFC 8414): one of the documents in `/.well-known`. */
 export const metadataRoutes = (name: keyof typeof metadataSchemas) => async (app: App) => {
   app.setProtocol({ isApi: false, formatError: app.openIdProvider.formatError, config: routeConfig });
-  const handler = handlerOf(app, app.openIdProvider.protocol.respond);
+  const { respond } = app.openIdProvider.protocol;
+  const handler = handlerOf(app, (request, from) => respond({ ...request, url: `/.well-known/${name}` }, from));
   app.get('', { schema: metadataSchemas[name] }, handler);
   app.options('', handler);
+  if (app.basePath === '') return;
+  // At the root of the host, the name of the document comes before the path of PUBLIC_URL (RFC 8414, 3.1).
+  const inserted = `/.well-known/${name}${app.basePath}`;
+  const requireInserted = async (request: FastifyRequest) => {
+    if (request.url.split('?', 1)[0] !== inserted) throw routeNotFound(request);
+  };
+  // With parameters, because the path can contain characters that have a meaning in the URL of a route.
+  const pattern = app.basePath.replaceAll(/\/[^/]*/g, (_, offset) => `/:at${offset}`);
+  app.get(pattern, { preHandler: requireInserted }, handler);
+  app.options(pattern, { preHandler: requireInserted }, handler);
 };
 
 /** Bytes. What a URL can contain. */

@@ -3,6 +3,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import * as oidc from 'openid-client';
 import t from 'tap';
 import { engine } from '../helpers/database/databases.js';
 import { send } from '../helpers/http/send.js';
@@ -89,6 +90,43 @@ for (const name of ['nginx', 'caddy'] as const) {
     );
   });
 }
+
+const isInstalled = spawnSync('nginx', ['-v']).status === 0;
+
+t.test(
+  'behind nginx under a path, clients find the metadata',
+  { skip: !isInstalled && 'nginx is not installed' },
+  async (t) => {
+    const home = await createHome(t, { prepared: true });
+    const [own, port] = [await freePort(), await freePort()];
+    const issuer = `https://localhost:${port}/iam/auth`;
+    await startService(home, { ...cheapHashing, ADMIN_PASSWORD: password, PUBLIC_URL: issuer, PORT: String(own) });
+    await startGuideProxy(t, 'nginx', { directory: home.directory, port, upstreams: [own, own], isUnderPath: true });
+    const root = `https://localhost:${port}`;
+    for (const url of [
+      `${issuer}/.well-known/openid-configuration`,
+      `${root}/.well-known/oauth-authorization-server/iam/auth`,
+      `${root}/.well-known/openid-configuration/iam/auth`,
+    ]) {
+      const { status, text } = await ask(port, 'GET', url.slice(root.length), {});
+      t.equal(status, 200, url);
+      t.equal(JSON.parse(text).issuer, issuer, url);
+    }
+    // With the rules of each standard, a client library constructs the URL from the issuer.
+    for (const algorithm of ['oidc', 'oauth2'] as const) {
+      const config = await oidc.discovery(new URL(issuer), 'client', undefined, oidc.None(), {
+        algorithm,
+        [oidc.customFetch]: async (url) => {
+          const { status, text } = await ask(port, 'GET', url.slice(root.length), {});
+          return new Response(text, { status, headers: { 'content-type': 'application/json' } });
+        },
+      });
+      t.equal(config.serverMetadata().token_endpoint, `${issuer}/oauth/token`, algorithm);
+    }
+    const ofOther = await ask(port, 'GET', '/.well-known/oauth-authorization-server', {});
+    t.not(ofOther.status, 200, 'the issuer without a path belongs to another service');
+  },
+);
 
 /** Whether the version at the start of a text is older than another. */
 function isOlder(text: string, other: readonly number[]): boolean {

@@ -18,6 +18,8 @@ export interface ProxyPlaces {
   upstreams: [number, number];
   /** Disables TLS (nginx only), for tests in which TLS would take most of the time. */
   isPlain?: boolean;
+  /** Uses the example for a service under a path (nginx only). */
+  isUnderPath?: boolean;
 }
 
 /** The proxies in the guide, each with the configuration that its example requires to run in a test. */
@@ -75,9 +77,10 @@ const languages = { nginx: 'nginx', caddy: 'caddyfile', haproxy: 'haproxy' } as 
  */
 export async function startGuideProxy(t: Test, name: keyof typeof proxies, places: ProxyPlaces): Promise<void> {
   const { command, file, around } = proxies[name];
-  const block = readGuide('docs/deployment.md').find(({ language }) => language === languages[name]);
+  const [block, forPath] = readGuide('docs/deployment.md').filter(({ language }) => language === languages[name]);
   const [one, other] = places.upstreams;
-  const example = (block?.text ?? '').replaceAll(':8055', `:${one}`).replaceAll(':8056', `:${other}`);
+  const text = places.isUnderPath ? underPath(block?.text ?? '', forPath?.text ?? '') : (block?.text ?? '');
+  const example = text.replaceAll(':8055', `:${one}`).replaceAll(':8056', `:${other}`);
   writeFileSync(join(places.directory, file), around(example, places));
   writeFileSync(join(places.directory, 'front.pem'), testCertificate.cert);
   writeFileSync(join(places.directory, 'front.key'), testCertificate.key);
@@ -96,6 +99,13 @@ export async function startGuideProxy(t: Test, name: keyof typeof proxies, place
     if (child.exitCode !== null || waited > 10_000) throw new Error(`${name} did not start: ${said}`);
     await sleep(50);
   }
+}
+
+/** Replaces `location /` in the example, and the file that both examples share, as the guide says. */
+function underPath(example: string, locations: string): string {
+  const [all = '', headers = ''] =
+    /^ *location \/ \{\n *proxy_pass [^\n]*\n((?: *proxy_set_header [^\n]*\n)+) *\}\n/m.exec(example) ?? [];
+  return example.replace(all, () => locations.replaceAll(/ *include [^\n]*\n/g, headers));
 }
 
 const isListening = (port: number) =>
