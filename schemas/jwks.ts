@@ -8,6 +8,9 @@ export const accessTokenKeyAlgorithms = ['EdDSA', 'ES256'] as const;
 export const keyPairAlgorithms = [...accessTokenKeyAlgorithms, 'RS256'] as const;
 export type KeyPairAlgorithm = (typeof keyPairAlgorithms)[number];
 
+/** The algorithm of access tokens for the APIs of others. */
+export const resourceTokenAlgorithm = 'RS256';
+
 /** How long clients can cache the key set, in seconds. */
 export const keySetMaxAge = 300;
 

@@ -48,7 +48,7 @@ export const metricsPlugin = definePlugin('metrics', async (services, app) => {
     isUp: health.isUp,
     writesFailingSince: outages.writesFailingSince,
     mails: () => mails,
-    signingKey: signingKeys.signer,
+    signingKeys: signingKeys.signers,
     outcomes: () => recordedOutcomes,
   });
   activity.addListener({

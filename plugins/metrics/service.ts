@@ -27,8 +27,8 @@ export interface Sources {
   writesFailingSince(): Date | null;
   /** As last counted; undefined if they have never been counted. */
   mails(): QueuedMails | undefined;
-  /** When the current key began to sign access tokens; undefined if it is derived from SECRET. */
-  signingKey(): { algorithm: string; signsFrom: Date } | undefined;
+  /** The keys that sign now, by the kind of token, and since when. A key that is derived from SECRET is absent. */
+  signingKeys(): { signs: string; algorithm: string; signsFrom: Date }[];
   /** Every user action, paired with each outcome that it can have. */
   outcomes(): Iterable<readonly [action: string, outcome: string]>;
 }
@@ -150,13 +150,13 @@ export function createMetrics(sources: Sources): Metrics {
 
   new Gauge({
     name: 'gatehouse_signing_key_age_seconds',
-    help: 'Time since the current key began to sign access tokens. Absent if tokens are signed with SECRET.',
-    labelNames: ['algorithm'],
+    help: 'Time since the current key began to sign, by what it signs (access_tokens, id_tokens, resource_tokens) and algorithm. Absent for keys that are derived from SECRET.',
+    labelNames: ['signs', 'algorithm'],
     registers,
     collect() {
       this.reset();
-      const key = sources.signingKey();
-      if (key) this.set({ algorithm: key.algorithm }, secondsSince(key.signsFrom) ?? 0);
+      for (const { signs, algorithm, signsFrom } of sources.signingKeys())
+        this.set({ signs, algorithm }, secondsSince(signsFrom) ?? 0);
     },
   });
   new Gauge({

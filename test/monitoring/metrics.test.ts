@@ -143,12 +143,44 @@ t.test('metrics', async (t) => {
     t.ok(old > 3_500 && old < 3_700, `${old}`);
   });
 
-  t.test('the age of the key that signs access tokens is shown', async (t) => {
+  t.test('the age of each signing key is shown, by the tokens that it signs', async (t) => {
+    const day = 86_400_000;
     const other = await startTestApp(t, { METRICS_TOKEN: token, ACCESS_TOKEN_ALGORITHM: 'EdDSA' });
-    other.clock.advance(86_400_000);
-    const metrics = metricsOf((await other.get('/metrics', bearer(token))).body);
-    const age = metrics.value('gatehouse_signing_key_age_seconds', { algorithm: 'EdDSA' }) ?? 0;
-    t.ok(age > 86_300 && age < 86_700, `${age}`);
+    const ages = async () => {
+      const metrics = metricsOf((await other.get('/metrics', bearer(token))).body);
+      const inDays = Object.entries(metrics.samples('gatehouse_signing_key_age_seconds')).map(([labels, seconds]) => {
+        const near = Math.round(seconds / 86_400);
+        return [labels, Math.abs(seconds - near * 86_400) < 300 ? near : seconds];
+      });
+      return Object.fromEntries(inDays);
+    };
+    const accessTokens = 'signs="access_tokens",algorithm="EdDSA"';
+    other.clock.advance(day);
+    t.strictSame(await ages(), { [accessTokens]: 1 }, 'before the OpenID Connect provider is used');
+
+    await other.get('/oauth/jwks');
+    other.clock.advance(day);
+    const all = (old: number, young: number) => ({
+      [accessTokens]: old,
+      'signs="id_tokens",algorithm="EdDSA"': old,
+      'signs="id_tokens",algorithm="ES256"': young,
+      'signs="id_tokens",algorithm="RS256"': young,
+      'signs="resource_tokens",algorithm="RS256"': young,
+    });
+    t.strictSame(await ages(), all(2, 1));
+
+    await other.app.signingKeys.rotate(day);
+    await other.app.signingKeys.reload();
+    t.strictSame(await ages(), all(2, 1), 'successors that do not sign yet');
+    other.clock.advance(2 * day);
+    t.strictSame(await ages(), all(1, 1), 'successors that sign');
+  });
+
+  t.test('with HS256, there are only the keys of the OpenID Connect provider', async (t) => {
+    await get('/oauth/jwks');
+    const labels = Object.keys(metricsOf(await read()).samples('gatehouse_signing_key_age_seconds'));
+    t.equal(labels.length, 4);
+    t.notMatch(labels.join(), 'access_tokens');
   });
 
   t.test('metrics are available even if the database is not', async (t) => {

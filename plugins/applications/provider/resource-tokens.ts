@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { compactVerify, createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet } from 'jose';
+import { resourceTokenAlgorithm } from '../../../schemas/jwks.js';
 import type { Handles } from './handles.js';
 
 /** Finds the stored record of an access token for a resource, which is a JWT (RFC 9068). */
@@ -16,7 +17,7 @@ const looksLikeJwt = (token: string): boolean => token.split('.').length === 3;
 export function createResourceTokens(handles: Handles, issuer: string, keys: () => JSONWebKeySet): ResourceTokens {
   const idOf = async (token: string): Promise<string | undefined> => {
     if (decodeProtectedHeader(token).typ !== 'at+jwt') return undefined;
-    const { payload } = await compactVerify(token, createLocalJWKSet(keys()), { algorithms: ['RS256'] });
+    const { payload } = await compactVerify(token, createLocalJWKSet(keys()), { algorithms: [resourceTokenAlgorithm] });
     const { iss, jti } = JSON.parse(new TextDecoder().decode(payload)) as Record<string, unknown>;
     return iss === issuer && typeof jti === 'string' ? jti : undefined;
   };

@@ -1,5 +1,6 @@
 import type { AdapterPayload, KoaContextWithOIDC, Client as LibraryClient, ResourceServer } from 'oidc-provider';
 import { findResource, type ResourceRecord } from '../../../db/queries/applications/provider-clients.js';
+import { resourceTokenAlgorithm } from '../../../schemas/jwks.js';
 import { grantableScopes, secondsOf, settingsOf } from './clients.js';
 import type { Library, ProviderServices } from './exchange.js';
 
@@ -37,7 +38,13 @@ export function createResourceIndicators({ db }: ProviderServices, { errors }: L
         secondsOf(resource.access_token_ttl),
         own === null ? Number.POSITIVE_INFINITY : secondsOf(own),
       );
-      return { scope, audience: identifier, accessTokenTTL, accessTokenFormat: 'jwt', jwt: { sign: { alg: 'RS256' } } };
+      return {
+        scope,
+        audience: identifier,
+        accessTokenTTL,
+        accessTokenFormat: 'jwt',
+        jwt: { sign: { alg: resourceTokenAlgorithm } },
+      };
     },
 
     byDefault: (ctx, client, oneOf) => {

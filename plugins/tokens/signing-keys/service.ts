@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type KeyPairAlgorithm, type KeySet, keyPairAlgorithms, type PublicKey } from '../../../schemas/jwks.js';
+import {
+  type KeyPairAlgorithm,
+  type KeySet,
+  keyPairAlgorithms,
+  type PublicKey,
+  resourceTokenAlgorithm,
+} from '../../../schemas/jwks.js';
 import type { Services } from '../../platform/plugin.js';
 import type { PrivateKey } from './key-pair.js';
 import {
@@ -29,6 +35,11 @@ export interface ProviderKeys {
   all: readonly PrivateKey[];
 }
 
+/** A key that signs tokens of one kind now. A key can sign several kinds. */
+export interface SignerOf extends Pick<SigningKey, 'algorithm' | 'signsFrom'> {
+  signs: 'access_tokens' | 'id_tokens' | 'resource_tokens';
+}
+
 /** The keys that sign tokens, cached in the memory of this instance. */
 export interface SigningKeys {
   /**
@@ -36,6 +47,11 @@ export interface SigningKeys {
    * @throws if there is no key, because all of them have been deleted
    */
   signer(): SigningKey | undefined;
+  /**
+   * The keys that sign now, by the kind of token. Those of the OpenID Connect provider are absent until it has been used, and those of
+   * access tokens if they are signed with the key derived from SECRET.
+   */
+  signers(): SignerOf[];
   /**
    * The key with this ID, if it can have signed an access token. If it is not in memory, the keys are reloaded first, because another
    * instance may have created it.
@@ -100,6 +116,18 @@ export function createSigningKeys(services: Services): SigningKeys {
     });
   };
 
+  const signers = (): SignerOf[] => {
+    const ofAccessTokens = signer();
+    const isProviderUsed = !keys.every(signsAccessTokens);
+    return [
+      ...(ofAccessTokens ? [{ ...ofAccessTokens, signs: 'access_tokens' } as const] : []),
+      ...(isProviderUsed ? providerSigners() : []).flatMap((key): SignerOf[] => [
+        { ...key, signs: 'id_tokens' },
+        ...(key.algorithm === resourceTokenAlgorithm ? [{ ...key, signs: 'resource_tokens' } as const] : []),
+      ]),
+    ].map(({ signs, algorithm: one, signsFrom }) => ({ signs, algorithm: one, signsFrom }));
+  };
+
   const read = async (): Promise<void> => {
     let found = await store.read(db);
     if (algorithm !== 'HS256' && !found.some((key) => key.algorithm === algorithm)) {
@@ -161,6 +189,7 @@ export function createSigningKeys(services: Services): SigningKeys {
 
   return {
     signer,
+    signers,
     reload,
     rotate: (lead) => rotate(db, store, algorithm, clock(), lead),
     revoke: () => revoke(db, store, algorithm, clock()),
