@@ -1,7 +1,7 @@
 import PgBoss from 'pg-boss';
 import type { DatabaseConnection, Executor } from './client.js';
 import { isDatabaseUnavailable, sqlStateOf } from './failures.js';
-import { endRetries, requeueActiveJobs } from './queries/platform/jobs.js';
+import { endRetries, requeueActiveJobs, type TakenJob, takeJobExcept } from './queries/platform/jobs.js';
 import { SchemaError } from './schema-error.js';
 import { CompiledStatement, rows } from './statements.js';
 
@@ -49,6 +49,8 @@ export interface JobQueue<Data extends object> {
   sendAll(tx: Executor, list: readonly Data[], priority?: JobPriority): Promise<void>;
   /** Claims up to `count` jobs; no other process gets them. */
   take(count: number): Promise<Job<Data>[]>;
+  /** Claims a job, but none of which this member of the data has one of these values. @returns undefined if no such job is due */
+  takeExcept(member: keyof Data & string, values: readonly string[]): Promise<Job<Data> | undefined>;
   /** @param output kept with the job */
   complete(id: string, output?: object): Promise<void>;
   /** Schedules the job for another attempt or, after the last attempt or a second permanent failure in a row, keeps it with the reason. */
@@ -126,10 +128,11 @@ export function createJobQueues(connection: DatabaseConnection, onError: (error:
     },
     take: async (count) => {
       const jobs = await boss.fetch<Data>(name, { batchSize: count, includeMetadata: true });
-      return jobs.map(({ id, data, retryCount, output }) => {
-        const { isPermanent = false } = (output ?? {}) as Partial<JobFailure>;
-        return { id, data, attempt: retryCount + 1, hasFailedPermanently: isPermanent };
-      });
+      return jobs.map(jobOf);
+    },
+    takeExcept: async (member, values) => {
+      const job = await takeJobExcept<Data>(db, schemas, { name, member, values });
+      return job && jobOf(job);
     },
     complete: (id, output) => boss.complete(name, id, output),
     fail: async ({ id, hasFailedPermanently }, failure) => {
@@ -160,6 +163,16 @@ export function createJobQueues(connection: DatabaseConnection, onError: (error:
     },
     stop: () => boss.stop({ graceful: false }),
   };
+}
+
+function jobOf<Data extends object>({
+  id,
+  data,
+  retryCount,
+  output,
+}: Pick<TakenJob<Data>, 'id' | 'data' | 'retryCount'> & { output: unknown }): Job<Data> {
+  const { isPermanent = false } = (output ?? {}) as Partial<JobFailure>;
+  return { id, data, attempt: retryCount + 1, hasFailedPermanently: isPermanent };
 }
 
 /** Formats lists and objects the way PostgreSQL expects them. The only lists here contain UUIDs. */

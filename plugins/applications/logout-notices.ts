@@ -14,6 +14,12 @@ import type { TracedOperation } from '../platform/traced-operations.js';
 import { settingsOf } from './provider/clients.js';
 import type { RunningProvider } from './provider/index.js';
 
+/** A notice to send. */
+interface Notice extends Pick<EndedSessionClient, 'client' | 'user' | 'session'> {
+  /** The host that receives it. Several clients can share one. */
+  receiver: string;
+}
+
 /** Notifies applications that a session has ended (OpenID Connect Back-Channel Logout 1.0). */
 export interface LogoutNotices {
   /** Sends what is due now, without waiting for the background worker. @returns how many it tried to send */
@@ -27,6 +33,9 @@ const maxQueued = 500;
 /** Milliseconds for a request to an application. */
 const requestTimeout = 5_000;
 const maxResponseBytes = 1_024;
+/** Maximum number of notices that an instance sends at the same time, and how many of them can be for the same host. */
+const concurrency = 10;
+const maxPerReceiver = 2;
 
 /**
  * A session can end in many ways, of which some only the database knows, such as the deletion of its user. Therefore each session has a row
@@ -43,7 +52,7 @@ export function createLogoutNotices(services: Services, running: () => Promise<R
   });
   const requiresHttps = config.NODE_ENV === 'production';
 
-  const notify = async ({ client: id, user, session }: EndedSessionClient): Promise<undefined> => {
+  const notify = async ({ client: id, user, session }: Notice): Promise<undefined> => {
     const { provider } = await running();
     const client = await provider.Client.find(id);
     const uri = client && settingsOf(client).backchannel_logout_uri;
@@ -59,7 +68,7 @@ export function createLogoutNotices(services: Services, running: () => Promise<R
     return undefined;
   };
 
-  const jobs = defineJob<EndedSessionClient>('logout', {
+  const jobs = defineJob<Notice>('logout', {
     // The last attempt is about ten minutes after the first one.
     retryLimit: 5,
     retryDelay: 10,
@@ -67,7 +76,8 @@ export function createLogoutNotices(services: Services, running: () => Promise<R
     expireInSeconds: 60,
     retentionDays: 1,
     work: {
-      concurrency: 5,
+      concurrency,
+      share: { by: 'receiver', max: maxPerReceiver },
       run: (job) => observe(noticeOf(job), () => notify(job.data)),
       onFailure: (error, { id, attempt, data: { client } }) =>
         log.warn({ err: error, logout: { id, client, attempt } }, 'an application could not be notified of a logout'),
@@ -78,7 +88,11 @@ export function createLogoutNotices(services: Services, running: () => Promise<R
   const queueSome = (): Promise<number> =>
     transact(db, async (tx) => {
       const ended = await takeEndedSessionClients(tx, maxQueued);
-      await jobs.sendAll(tx, ended);
+      const notices = ended.map(({ uri, ...notice }) => ({
+        ...notice,
+        receiver: uri === null ? '' : new URL(uri).host,
+      }));
+      await jobs.sendAll(tx, notices);
       return ended.length;
     });
   const queue = async (): Promise<void> => {
@@ -95,7 +109,7 @@ export function createLogoutNotices(services: Services, running: () => Promise<R
   };
 }
 
-const noticeOf = ({ id, data: { client } }: Job<EndedSessionClient>): TracedOperation => ({
+const noticeOf = ({ id, data: { client } }: Job<Notice>): TracedOperation => ({
   name: 'notify of logout',
   kind: 'internal',
   attributes: { 'gatehouse.logout.id': id, 'gatehouse.logout.client': client },

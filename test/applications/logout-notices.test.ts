@@ -1,3 +1,4 @@
+import { createServer, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eq, sql } from 'drizzle-orm';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
@@ -11,6 +12,7 @@ import { startProvider } from '../helpers/applications/applications.js';
 import { startLogoutReceiver, verifyLogoutToken } from '../helpers/applications/logout-receiver.js';
 import { engine, schemas } from '../helpers/database/databases.js';
 import { asAdmin } from '../helpers/http/writing.js';
+import { listen } from '../helpers/servers/ports.js';
 import { testConfig } from '../helpers/service/app.js';
 import { collectLog } from '../helpers/service/collect-log.js';
 
@@ -28,11 +30,11 @@ async function start(t: Test, variables: Record<string, string>) {
   };
   let users = 0;
   /** Signs a new user in to the application. */
-  const begin = async (parameters: Record<string, string> = {}) => {
+  const begin = async (parameters: Record<string, string> = {}, application = config) => {
     const credentials = { email: `user${++users}@example.com`, password: 'the password of a user' };
     const { data } = (await asAdministrator('POST', '/users', credentials)).json();
     const browser = await provider.browser(credentials);
-    const tokens = await browser.signIn(config, parameters);
+    const tokens = await browser.signIn(application, parameters);
     const session = String(tokens.claims()?.sid);
     const send = async (method: string, path: string, body?: object) => {
       const headers = body ? { 'content-type': 'application/json' } : {};
@@ -217,6 +219,42 @@ t.test('applications are notified when a session ends', async (t) => {
     t.match(written, client.id);
     for (const secret of [...receiver.tokens, tokens.access_token, tokens.id_token ?? '', client.secret, 'a-secret-of'])
       t.notOk(written.includes(secret));
+  });
+
+  t.test('promptly, if others do not respond', async (t) => {
+    // Two applications on one server, which accepts requests and never responds.
+    const held = new Set<ServerResponse>();
+    let requests = 0;
+    let most = 0;
+    const server = createServer((_request, response) => {
+      requests++;
+      held.add(response);
+      most = Math.max(most, held.size);
+      response.on('close', () => held.delete(response));
+    });
+    const port = await listen(server);
+    t.teardown(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const hanging = await Promise.all(
+      ['a', 'b'].map(async (path) => {
+        const added = await provider.addClient({ backchannel_logout_uri: `http://127.0.0.1:${port}/${path}` });
+        return provider.discover(added);
+      }),
+    );
+    const stuck = await Promise.all(Array.from({ length: 24 }, (_, index) => begin({}, hanging[index % 2])));
+    const prompt = await begin();
+    receiver.tokens.length = 0;
+    await Promise.all(stuck.map(({ send }) => send('POST', '/account/sign-out')));
+    for (let tries = 0; requests === 0 && tries < 200; tries++) await sleep(20);
+    await prompt.send('POST', '/account/sign-out');
+    for (let tries = 0; receiver.tokens.length === 0 && tries < 1_000; tries++) await sleep(20);
+    t.match(await verifyLogoutToken(receiver.tokens[0] ?? '', url, client.id), { sid: prompt.session });
+    t.equal(most, 2, 'requests to the server at the same time');
+    t.ok(requests <= 4, `before the notification, ${requests} requests to the server could time out`);
+    // For the tests that follow.
+    await rows(app.db, sql`delete from ${sql.raw(schemas.queue)}.job where name = 'logout' and state < 'active'`);
   });
 
   t.test(

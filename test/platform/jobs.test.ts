@@ -183,6 +183,42 @@ t.test('each kind of job has its own work, failures, and concurrency', async (t)
   ]);
 });
 
+t.test('jobs that share a value hold up no others, and all of them are done', async (t) => {
+  const started: string[] = [];
+  const active = new Map<string, number>();
+  let most = 0;
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const work: JobDefinition<Note>['work'] = {
+    concurrency: 3,
+    share: { by: 'text', max: 2 },
+    run: async ({ data: { text } }) => {
+      started.push(text);
+      active.set(text, (active.get(text) ?? 0) + 1);
+      most = Math.max(most, active.get(text) ?? 0);
+      if (text === 'slow') await held;
+      active.set(text, (active.get(text) ?? 0) - 1);
+      return undefined;
+    },
+    onFailure: (error) => t.error(error),
+  };
+  const { app, send } = await startService(t, { calls: { ...options, work } });
+  await send('calls', ...Array.from({ length: 20 }, () => 'slow'), 'a', 'b', 'a', 'c');
+  await app.listen({ port: 0 });
+  const isDone = (count: number) => waitUntil(() => started.length === count);
+  await Promise.race([isDone(6), sleep(5_000)]);
+  t.strictSame(started, ['slow', 'slow', 'a', 'b', 'a', 'c']);
+  const waited = performance.now();
+  release();
+  await isDone(24);
+  // Two at a time, with the pause of an idle worker between them, would take more than four seconds.
+  t.ok(performance.now() - waited < 4_000, `${performance.now() - waited} ms`);
+  t.equal(most, 2);
+  await app.close();
+});
+
 t.test('closing waits for the jobs of every kind together', async (t) => {
   const work = {
     concurrency: 1,

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
-import { sessionClients } from '../../schema.js';
+import { clients, sessionClients } from '../../schema.js';
 import { rows } from '../../statements.js';
 
 /** An application that must be notified of the end of a session. */
@@ -8,6 +8,8 @@ export interface EndedSessionClient {
   client: string;
   user: string;
   session: string;
+  /** Where it is notified; null if it no longer needs to know. */
+  uri: string | null;
 }
 
 /** Whether a session with applications to notify has ended. */
@@ -21,6 +23,7 @@ export async function takeEndedSessionClients(tx: Executor, limit: number): Prom
     tx,
     sql`delete from ${sessionClients} where (sid, client) in (
       select sid, client from ${sessionClients} where session is null limit ${limit}::int for update skip locked
-    ) returning client, "user", sid as session`,
+    ) returning client, "user", sid as session,
+      (select backchannel_logout_uri from ${clients} where id = ${sessionClients.client}) as uri`,
   );
 }

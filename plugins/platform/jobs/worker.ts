@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job, JobQueue } from '../../../db/job-queue.js';
 
 export interface JobWorker {
@@ -14,6 +15,11 @@ export interface JobWork<Data extends object> {
   /** The maximum number of jobs that one process works on at the same time. */
   concurrency: number;
   /**
+   * How many of these can have the same value in a member of the data, such as the server that a request is sent to. Without this limit,
+   * one server that does not respond could delay all other jobs.
+   */
+  share?: { by: keyof Data & string; max: number };
+  /**
    * Processes a job. If the process crashes, the job is processed again, so this may happen more than once.
    * @returns what to keep with the completed job, if anything
    */
@@ -29,12 +35,14 @@ const interval = 500;
 
 /** Processes the jobs of a queue. A failure of one job affects no other job, and does not end the process. */
 export function createJobWorker<Data extends object>(
-  queue: Pick<JobQueue<Data>, 'take' | 'complete' | 'fail'>,
-  { concurrency, run, isPermanent = () => false, onFailure }: JobWork<Data>,
+  queue: Pick<JobQueue<Data>, 'take' | 'takeExcept' | 'complete' | 'fail'>,
+  { concurrency, share, run, isPermanent = () => false, onFailure }: JobWork<Data>,
 ): JobWorker {
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const inProgress = new Set<Promise<void>>();
+  /** How many jobs in progress have each value of the member in `share`. */
+  const shares = new Map<string, number>();
   let filling: Promise<unknown> = Promise.resolve();
 
   const process = async (job: Job<Data>) => {
@@ -50,18 +58,42 @@ export function createJobWorker<Data extends object>(
     await queue.complete(job.id, output);
   };
 
+  const start = (job: Job<Data>) => {
+    const value = share && String(job.data[share.by] ?? '');
+    const addToShare = (count: number) => {
+      if (value === undefined) return;
+      const total = (shares.get(value) ?? 0) + count;
+      if (total > 0) shares.set(value, total);
+      else shares.delete(value);
+    };
+    addToShare(1);
+    // If the database is unavailable, the job expires, counts as failed, and is processed again.
+    const work = process(job)
+      .catch((error: unknown) => onFailure(error, job))
+      .finally(() => {
+        inProgress.delete(work);
+        addToShare(-1);
+      });
+    inProgress.add(work);
+  };
+
+  const usedUp = (): string[] =>
+    [...shares].filter(([, count]) => count >= (share?.max ?? concurrency)).map(([value]) => value);
+
   const startJobs = async (): Promise<number> => {
     if (inProgress.size === concurrency) await Promise.race(inProgress);
     if (isStopped) return 0;
-    const jobs = await queue.take(concurrency - inProgress.size);
-    for (const job of jobs) {
-      // If the database is unavailable, the job expires, counts as failed, and is processed again.
-      const work = process(job)
-        .catch((error: unknown) => onFailure(error, job))
-        .finally(() => inProgress.delete(work));
-      inProgress.add(work);
+    if (!share) {
+      const jobs = await queue.take(concurrency - inProgress.size);
+      for (const job of jobs) start(job);
+      return jobs.length;
     }
-    return jobs.length;
+    // One after another, because each can use up a share.
+    for (let count = 0; ; count++) {
+      const job = inProgress.size < concurrency ? await queue.takeExcept(share.by, usedUp()) : undefined;
+      if (!job) return count;
+      start(job);
+    }
   };
 
   /**
@@ -78,8 +110,10 @@ export function createJobWorker<Data extends object>(
     if (isStopped) return;
     timer = setTimeout(async () => {
       const count = await fill().catch(() => 0);
-      // There may be more jobs.
-      next(count > 0 ? 0 : interval);
+      // There may be more jobs. Those of a share that is used up can start when another job ends.
+      const mayStartSooner = count === 0 && usedUp().length > 0;
+      if (mayStartSooner) await Promise.race([...inProgress, sleep(interval, undefined, { ref: false })]);
+      next(count > 0 || mayStartSooner ? 0 : interval);
     }, pause);
   };
 
