@@ -62,7 +62,12 @@ export interface AuthorizationRequests {
    * @param browserIds the IDs of requests in the cookies of the browser
    * @returns undefined if the request is unknown, has expired, or belongs to another browser
    */
-  nextStep(id: string, browserIds: readonly string[], session: BrowserSession | null): Promise<NextStep | undefined>;
+  nextStep(
+    id: string,
+    browserIds: readonly string[],
+    session: BrowserSession | null,
+    from: Client,
+  ): Promise<NextStep | undefined>;
   /**
    * Stores the user's decision about the access that the client asks for.
    * @returns the URL that continues the request
@@ -73,7 +78,7 @@ export interface AuthorizationRequests {
     browserIds: readonly string[],
     session: BrowserSession | null,
     allows: boolean,
-    client: Client,
+    from: Client,
   ): Promise<string>;
 }
 
@@ -101,13 +106,13 @@ export function createAuthorizationRequests(
   const { db, clock, activity } = services;
   const hasSecondFactor = createHasSecondFactor(services);
 
-  const find = async (id: string, browserIds: readonly string[]): Promise<Request | undefined> => {
+  const find = async (id: string, browserIds: readonly string[], from: Client): Promise<Request | undefined> => {
     if (!browserIds.includes(id)) return undefined;
-    const { records, provider } = await running();
+    const { records, findClient } = await running();
     const record = await records.find(id);
     if (record?.kind !== 'Interaction') return undefined;
     const { params, prompt, returnTo } = record.payload as Pick<Request, 'params' | 'prompt' | 'returnTo'>;
-    const client = await provider.Client.find(params.client_id ?? '');
+    const client = await findClient(params.client_id ?? '', from);
     return client && { record, params, prompt, returnTo, client };
   };
 
@@ -137,8 +142,8 @@ export function createAuthorizationRequests(
   };
 
   return {
-    nextStep: async (id, browserIds, session) => {
-      const request = await find(id, browserIds);
+    nextStep: async (id, browserIds, session, from) => {
+      const request = await find(id, browserIds, from);
       if (!request) return undefined;
       const { prompt, params, returnTo, client } = request;
       const displayed = displayedClient(client);
@@ -162,7 +167,7 @@ export function createAuthorizationRequests(
     },
 
     decide: async (id, browserIds, session, allows, from) => {
-      const request = await find(id, browserIds);
+      const request = await find(id, browserIds, from);
       if (request?.prompt.name !== 'consent') throw new ApiError('FORBIDDEN');
       if (!session || session.isRestricted) throw new ApiError('INVALID_CREDENTIALS');
       const { record, client, returnTo, prompt } = request;

@@ -14,7 +14,8 @@ export function authorize(app: App): void {
   app.get('/authorize/:id', { schema: { params } }, async (request, reply) => {
     const { id } = request.params;
     const session = await request.browserSession();
-    const step = await authorizationRequests.nextStep(id, request.cookieValues(requestCookie), session);
+    const ids = request.cookieValues(requestCookie);
+    const step = await authorizationRequests.nextStep(id, ids, session, request.client);
     if (!step) return reply.code(404).sendPage(pages.error(404));
     if (step.kind === 'continue') return reply.header('cache-control', 'no-store').redirect(step.to, 303);
     if (step.kind === 'set-up') return reply.header('cache-control', 'no-store').redirect(`${base}/account`, 303);

@@ -1,4 +1,4 @@
-import type { RequestListener } from 'node:http';
+import type { RequestListener, ServerResponse } from 'node:http';
 import * as oidc from 'openid-client';
 import t from 'tap';
 import { fails, startProvider } from '../helpers/applications/applications.js';
@@ -15,7 +15,7 @@ const agentName = 'An agent';
 t.test('clients that nobody registered', async (t) => {
   const hosts = await startPublicHosts(t);
   // The setting is for the URLs of registered clients only.
-  const provider = await startProvider(t, { WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'true' });
+  const provider = await startProvider(t, { WEBHOOK_ALLOW_PRIVATE_ADDRESSES: 'true', TRUST_PROXY: '127.0.0.1' });
   const { url } = provider;
   await provider.addResource({ identifier: api, name: 'Notes', scopes: ['notes:read'], open_to_unregistered: true });
   await provider.addResource({ identifier: closed, scopes: ['secrets:read'] });
@@ -280,6 +280,100 @@ t.test('clients that nobody registered', async (t) => {
     for (let tries = 0; tries < 40 && open.size > 0; tries++) await new Promise((resolve) => setTimeout(resolve, 50));
     t.equal(open.size, 0, 'the connections are closed');
     t.equal(hosts.requests.filter((page) => page.endsWith('/slow.json')).length, 1, 'one fetch at a time');
+  });
+
+  t.test('cannot make the service fetch many documents at the same time, or hold many requests', async (t) => {
+    const held = new Set<ServerResponse>();
+    let most = 0;
+    let fetches = 0;
+    const hold: RequestListener = (_request, response) => {
+      fetches++;
+      held.add(response);
+      most = Math.max(most, held.size);
+      response.on('close', () => held.delete(response));
+    };
+    const known = publish();
+    t.equal(await statusOf(known), 303);
+    const template = await request(known);
+    /** Sends an anonymous authorization request. @returns its status */
+    const send = async (id: string, address: string) => {
+      const to = new URL(template);
+      to.searchParams.set('client_id', id);
+      const response = await fetch(to, { headers: { 'x-forwarded-for': address }, redirect: 'manual' });
+      if (response.status === 429) t.match(response.headers.get('retry-after'), /^\d+$/);
+      await response.arrayBuffer();
+      return response.status;
+    };
+    const counted = (statuses: number[]) => {
+      const refused = statuses.filter((status) => status === 429).length;
+      return { refused, other: statuses.filter((status) => status !== 429 && status !== 400) };
+    };
+
+    const different = Array.from({ length: 40 }, () => publish({}, { listener: hold }));
+    const ofOne = counted(await Promise.all(different.map((id) => send(id, '192.0.2.1'))));
+    t.ok(ofOne.refused > 0, `${ofOne.refused} of 40 requests were refused`);
+    t.strictSame(ofOne.other, []);
+    t.equal(most, 5, 'documents at the same time for one address');
+    t.equal(fetches, 40 - ofOne.refused);
+
+    most = 0;
+    const addresses = Array.from({ length: 30 }, (_, index) => `198.51.100.${index}`);
+    const flood = addresses.flatMap((address) =>
+      [0, 1, 2, 3].map(() => send(publish({}, { listener: hold }), address)),
+    );
+    while (held.size < 10) await new Promise((resolve) => setTimeout(resolve, 10));
+    const registered = new URL(template);
+    registered.searchParams.set('client_id', (await provider.addClient({ redirect_uris: [callback] })).id);
+    const during = { headers: { 'x-forwarded-for': '198.51.100.1' }, redirect: 'manual' } as const;
+    t.equal((await fetch(registered, during)).status, 303, 'registered clients work meanwhile');
+    t.equal(await send(known, '198.51.100.1'), 303, 'as do those whose document is cached');
+    const ofAll = counted(await Promise.all(flood));
+    t.ok(ofAll.refused > 0, `${ofAll.refused} of 120 requests were refused`);
+    t.strictSame(ofAll.other, []);
+    t.ok(most <= 50, `${most} documents at the same time for all addresses`);
+
+    fetches = 0;
+    const same = publish({}, { listener: hold });
+    const ofSame = counted(await Promise.all(Array.from({ length: 40 }, () => send(same, '192.0.2.2'))));
+    t.ok(ofSame.refused > 0, `${ofSame.refused} of 40 requests for one document were refused`);
+    t.equal(fetches, 1);
+    t.equal(await statusOf(publish()), 303, 'everything has been released');
+  });
+
+  t.test('are not fetched again for a while after a failure', async (t) => {
+    let fetches = 0;
+    let works = false;
+    const id = `https://agent.example.com:${hosts.port}/failing.json`;
+    hosts.serve('agent.example.com/failing.json', (_request, response) => {
+      fetches++;
+      const document = { client_id: works ? id : 'another', client_name: agentName, redirect_uris: [callback] };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
+    });
+    for (let tries = 0; tries < 5; tries++) t.equal(await statusOf(id), 400);
+    const form = { grant_type: 'authorization_code', client_id: id, code: 'x', redirect_uri: callback };
+    t.equal((await fetch(`${url}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) })).status, 401);
+    t.equal(fetches, 1);
+    works = true;
+    t.equal(await statusOf(id), 400);
+    provider.clock.advance(31_000);
+    t.equal(await statusOf(id), 303);
+    t.equal(fetches, 2);
+  });
+
+  t.test('can be decided about when their document is no longer cached', async (t) => {
+    const { now } = Date;
+    t.teardown(() => Object.assign(Date, { now }));
+    const id = publish();
+    const { path } = await consentPage(id, { prompt: 'consent' });
+    Object.assign(Date, { now: () => now() + 31_000 });
+    t.equal((await browser.fetch(`${url}${path}`)).status, 200, 'the page');
+    Object.assign(Date, { now: () => now() + 62_000 });
+    const decided = await browser.fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ allow: true }),
+    });
+    t.equal(decided.status, 200, 'the decision');
   });
 
   t.test('are fetched again after the time that they allow, and the user is asked again after a change', async (t) => {

@@ -17,6 +17,7 @@ import {
 } from './clients.js';
 import { exchangeOf, type Library } from './exchange.js';
 import type { ClientGrants } from './grants.js';
+import type { MetadataRequests } from './metadata-requests.js';
 import { createPrompts } from './prompts.js';
 import type { ProviderRecords } from './records.js';
 import type { ResourceIndicators } from './resources.js';
@@ -57,6 +58,7 @@ export interface ProviderParts {
   resources: ResourceIndicators;
   findAccount: NonNullable<Configuration['findAccount']>;
   fetch: NonNullable<Configuration['fetch']>;
+  metadataRequests: MetadataRequests;
   hasSecondFactor: HasSecondFactor;
   /** The path of PUBLIC_URL, without a trailing slash. */
   base: string;
@@ -65,8 +67,8 @@ export interface ProviderParts {
 
 /** What the OpenID Connect provider does: every decision that the library leaves open, so that none depends on its defaults. */
 export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): Configuration {
-  const { library, keys, records, clients, grants, resources, findAccount, fetch, hasSecondFactor, base, locales } =
-    parts;
+  const { library, keys, records, clients, grants, resources, findAccount, fetch, metadataRequests } = parts;
+  const { hasSecondFactor, base, locales } = parts;
 
   /** Decides about clients that nobody registered. The library also accepts other spellings of their IDs, such as `HTTPS://`. */
   const isAllowedClient = async (id: string): Promise<boolean> =>
@@ -225,14 +227,9 @@ export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): 
         enabled: true,
         ack: 'draft-02',
         cacheDuration: { min: 30, max: day },
-        // After a failure, the library looks for the client again, for the error response.
-        allowFetch: async (ctx: KoaContextWithOIDC, id: string) => {
-          const { requestedMetadata } = exchangeOf(ctx);
-          if (requestedMetadata.has(id)) return false;
-          requestedMetadata.add(id);
-          return isAllowedClient(id);
-        },
-        allowClient: (_ctx: KoaContextWithOIDC, client: LibraryClient) => isAllowedClient(client.clientId),
+        allowFetch: async (_ctx: KoaContextWithOIDC | undefined, id: string) =>
+          (await isAllowedClient(id)) && metadataRequests.admit(id),
+        allowClient: (_ctx: KoaContextWithOIDC | undefined, client: LibraryClient) => isAllowedClient(client.clientId),
       },
     } as NonNullable<Configuration['features']>,
   };

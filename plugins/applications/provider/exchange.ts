@@ -33,8 +33,6 @@ export interface Exchange {
   clients: Map<string, Promise<ClientRecord | undefined>>;
   grants: Map<string, GrantRecord>;
   unregistered: Map<string, Promise<UnregisteredClients>>;
-  /** The clients whose own metadata has been requested. */
-  requestedMetadata: Set<string>;
   /** What a token request will store, all in one transaction. */
   work: {
     consumed: StoredRecord[];
@@ -75,7 +73,6 @@ export const createExchange = (
   clients: new Map(),
   grants: new Map(),
   unregistered: new Map(),
-  requestedMetadata: new Set(),
   work: { consumed: [], saved: [], events: [] },
 });
 

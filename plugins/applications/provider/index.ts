@@ -1,4 +1,5 @@
-import type { Provider } from 'oidc-provider';
+import type { Client as LibraryClient, Provider } from 'oidc-provider';
+import type { Client } from '../../http/caller.js';
 import { createHttpClient } from '../../platform/http-client.js';
 import { keysFor } from '../../platform/key-derivation.js';
 import type { Services } from '../../platform/plugin.js';
@@ -10,6 +11,7 @@ import { lifetimes } from './configuration.js';
 import type { Exchange, Library, ProviderServices } from './exchange.js';
 import { createClientGrants } from './grants.js';
 import { createHandles, type Handles } from './handles.js';
+import { createMetadataRequests } from './metadata-requests.js';
 import { createProvider, issuerOf, type ProtocolRequest, type ProtocolResponse, respond } from './provider.js';
 import { createProviderRecords, type ProviderRecords } from './records.js';
 import { createResourceTokens, type ResourceTokens } from './resource-tokens.js';
@@ -24,6 +26,8 @@ export interface RunningProvider {
   resources: ResourceIndicators;
   tokens: ResourceTokens;
   handles: Handles;
+  /** Finds a client for a caller, outside a request to the protocol. @throws if the client's own metadata cannot be used */
+  findClient(id: string, from: Client): Promise<LibraryClient | undefined>;
   respond(request: ProtocolRequest, exchange: Exchange): Promise<ProtocolResponse>;
 }
 
@@ -54,7 +58,8 @@ export function createProviderRunner(services: Services): () => Promise<RunningP
       timeout: requestTimeout,
       maxBytes: maxResponseBytes,
     });
-    return { library, handles, clients, grants, records, resources, request };
+    const metadataRequests = createMetadataRequests(used, library);
+    return { library, handles, clients, grants, records, resources, request, metadataRequests };
   };
 
   return async () => {
@@ -65,7 +70,7 @@ export function createProviderRunner(services: Services): () => Promise<RunningP
       throw error;
     });
     const created = await parts;
-    const { library, handles, grants, records, resources, request } = created;
+    const { library, handles, grants, records, resources, request, metadataRequests } = created;
     const tokens = createResourceTokens(handles, issuerOf(config), () => ({ keys: [...keys.verifying] }));
     const provider = createProvider(used, {
       ...created,
@@ -87,6 +92,7 @@ export function createProviderRunner(services: Services): () => Promise<RunningP
       resources,
       tokens,
       handles,
+      findClient: (id, client) => metadataRequests.findFor(client, () => provider.Client.find(id)),
       respond: (protocolRequest, exchange) => respond(callback, protocolRequest, exchange),
     };
     running = { version: keys.version, current };

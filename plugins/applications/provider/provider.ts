@@ -34,18 +34,20 @@ export interface ProtocolResponse {
  * - Secrets are compared with hashes, and wrong ones are counted.
  * - What a token request uses and issues is stored in one transaction.
  * - A refresh token that is presented again gets the same successor.
+ * - The requests for the metadata of clients that nobody registered are limited.
  */
 export function createProvider(
   services: ProviderServices,
   parts: ProviderParts & { handles: Handles; checkSecret: SecretCheck },
 ): Provider {
   const { config } = services;
-  const { library, records, clients, handles, base, checkSecret } = parts;
+  const { library, records, clients, handles, base, checkSecret, metadataRequests } = parts;
   const provider = new library.Provider(issuerOf(config), configure(parts, config));
   fixUrls(provider, config, base);
   useOwnSessions(services, provider);
   requireIdTokenHints(library, provider);
   const { Client, AccessToken, RefreshToken } = provider;
+  Client.find = metadataRequests.limit(Client.find.bind(Client));
 
   Client.prototype.compareClientSecret = async function (this: LibraryClient, given: string) {
     const ctx = currentContext(library) as KoaContextWithOIDC;
