@@ -47,6 +47,7 @@ export function drawOverview(account: OwnAccount): void {
   const mustUsePasskey = mustSetUpTfa && me.passkeys > 0 && page.offers.passkeys;
   showIf('[data-must-set-up-tfa]', mustSetUpTfa && !mustUsePasskey);
   showIf('[data-must-use-passkey]', mustUsePasskey);
+  showIf('[data-continue]', !mustSetUpTfa);
   showIf('[data-managed]', managedBy !== undefined);
   if (managedBy !== undefined) setAll('[data-managed]', text('status_managed', { provider: labelOf(managedBy) }));
   showIf('[data-self-service]', hasSelfService);

@@ -57,6 +57,8 @@ export type NextStep =
 
 /** Requests of applications to sign a user in, while the user is on the pages of the service. */
 export interface AuthorizationRequests {
+  /** The client of a request, whichever browser it belongs to. @returns undefined if the request is unknown, or has expired */
+  clientOf(id: string, from: Client): Promise<DisplayedClient | undefined>;
   /**
    * What the user has to do next.
    * @param browserIds the IDs of requests in the cookies of the browser
@@ -106,8 +108,7 @@ export function createAuthorizationRequests(
   const { db, clock, activity } = services;
   const hasSecondFactor = createHasSecondFactor(services);
 
-  const find = async (id: string, browserIds: readonly string[], from: Client): Promise<Request | undefined> => {
-    if (!browserIds.includes(id)) return undefined;
+  const find = async (id: string, from: Client): Promise<Request | undefined> => {
     const { records, findClient } = await running();
     const record = await records.find(id);
     if (record?.kind !== 'Interaction') return undefined;
@@ -115,6 +116,9 @@ export function createAuthorizationRequests(
     const client = await findClient(params.client_id ?? '', from);
     return client && { record, params, prompt, returnTo, client };
   };
+
+  const findOfBrowser = async (id: string, browserIds: readonly string[], from: Client) =>
+    browserIds.includes(id) ? find(id, from) : undefined;
 
   /** Whether the browser has done what the client requires of a sign-in. */
   const isSignedInFor = async ({ record, prompt, params }: Request, session: BrowserSession): Promise<boolean> => {
@@ -142,8 +146,13 @@ export function createAuthorizationRequests(
   };
 
   return {
+    clientOf: async (id, from) => {
+      const request = await find(id, from);
+      return request && displayedClient(request.client);
+    },
+
     nextStep: async (id, browserIds, session, from) => {
-      const request = await find(id, browserIds, from);
+      const request = await findOfBrowser(id, browserIds, from);
       if (!request) return undefined;
       const { prompt, params, returnTo, client } = request;
       const displayed = displayedClient(client);
@@ -167,7 +176,7 @@ export function createAuthorizationRequests(
     },
 
     decide: async (id, browserIds, session, allows, from) => {
-      const request = await find(id, browserIds, from);
+      const request = await findOfBrowser(id, browserIds, from);
       if (request?.prompt.name !== 'consent') throw new ApiError('FORBIDDEN');
       if (!session || session.isRestricted) throw new ApiError('INVALID_CREDENTIALS');
       const { record, client, returnTo, prompt } = request;

@@ -7,8 +7,12 @@ import type { Page } from './service.js';
 export const accountViews = ['profile', 'security', 'sessions', 'connections', 'applications'] as const;
 type AccountView = (typeof accountViews)[number];
 
-/** The account page. @param view the section to show. Without it, the page shows the list of sections on phones. */
-export const accountPage = (view?: AccountView): Page => ({
+/**
+ * The account page.
+ * @param view the section to show. Without it, the page shows the list of sections on phones.
+ * @param continueTo the application whose request waits until the user has set up a second factor, and where the request continues
+ */
+export const accountPage = (view?: AccountView, continueTo?: { application: string; href: string }): Page => ({
   application: 'account',
   name: 'account',
   returnTo: view === undefined ? '/account' : `/account/${view}`,
@@ -24,6 +28,7 @@ export const accountPage = (view?: AccountView): Page => ({
     return {
       view: {
         offers,
+        continue_to: continueTo,
         view: view ?? 'home',
         views: accountViews.map((name) => ({
           name,

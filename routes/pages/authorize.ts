@@ -18,7 +18,10 @@ export function authorize(app: App): void {
     const step = await authorizationRequests.nextStep(id, ids, session, request.client);
     if (!step) return reply.code(404).sendPage(pages.error(404));
     if (step.kind === 'continue') return reply.header('cache-control', 'no-store').redirect(step.to, 303);
-    if (step.kind === 'set-up') return reply.header('cache-control', 'no-store').redirect(`${base}/account`, 303);
+    if (step.kind === 'set-up') {
+      const query = new URLSearchParams({ redirect: `${base}/account/authorize/${id}` });
+      return reply.header('cache-control', 'no-store').redirect(`${base}/account?${query}`, 303);
+    }
     if (step.kind === 'consent') return reply.sendPage(pages.authorize.consent({ id, ...step }));
     const { client, again, loginHint, locales, registers } = step;
     const target = { application: client.name, redirect: `${base}/account/authorize/${id}`, again, loginHint, locales };

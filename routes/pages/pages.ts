@@ -32,6 +32,20 @@ export function pagesByPath(app: App): Readonly<Record<string, Page | ((request:
     return pages.authorize.signOut(asked.client, asked.to);
   };
 
+  /**
+   * The account page. If it was opened for the request of an application, it links to the rest of that request, which checks that the
+   * request belongs to this browser.
+   */
+  const accountPage = (view?: (typeof accountViews)[number]) => async (request: FastifyRequest) => {
+    const { redirect } = request.query as { redirect?: unknown };
+    const prefix = `${app.basePath}/account/authorize/`;
+    if (typeof redirect !== 'string' || !redirect.startsWith(prefix)) return account(view);
+    const { clientOf } = app.openIdProvider.authorizationRequests;
+    // The page is useful without the link.
+    const client = await clientOf(redirect.slice(prefix.length), request.client).catch(() => undefined);
+    return account(view, client && { application: client.host ?? client.name, href: redirect });
+  };
+
   return {
     // The pages for visitors are open to anyone, so an invalid session cookie does not keep users from signing in again.
     login: signIn('login'),
@@ -49,7 +63,7 @@ export function pagesByPath(app: App): Readonly<Record<string, Page | ((request:
     device: pages.authorize.device,
     'sign-out': signOutPage,
     // The account page. Each of its sections has its own URL.
-    '': account(),
-    ...Object.fromEntries(accountViews.map((view) => [view, account(view)])),
+    '': accountPage(),
+    ...Object.fromEntries(accountViews.map((view) => [view, accountPage(view)])),
   };
 }

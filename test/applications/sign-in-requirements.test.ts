@@ -115,6 +115,31 @@ t.test('sign-ins for an application', async (t) => {
     await restricted.logIn();
     const to = await restricted.follow(page ?? '');
     t.equal(to.page?.pathname, '/account');
+    const html = async (of: typeof restricted, at: URL | string) => (await of.open(at)).text();
+    const link = (target: string) => `<a class="button primary" href="${target}">Continue to An app</a>`;
+    t.match(await html(restricted, to.page ?? ''), link(page?.pathname ?? ''));
+
+    const secret = rfcSecret.base32;
+    const enabled = await restricted.post('/users/me/tfa/enable', { secret, otp: currentCode(secret, clock.now()) });
+    t.equal(enabled.status, 204);
+    const { back } = await restricted.follow(page ?? '');
+    t.ok(back?.searchParams.get('code'), 'then, the request continues');
+    t.notMatch(await html(restricted, to.page ?? ''), 'Continue to', 'the request has been completed');
+
+    const other = await visitor();
+    await other.logIn();
+    for (const redirect of [
+      '/account/authorize/unknown',
+      '/account/authorize/',
+      '/account/security',
+      'https://evil.example/account/authorize/x',
+      `//evil.example${page?.pathname}`,
+    ]) {
+      t.notMatch(await html(other, `/account?${new URLSearchParams({ redirect })}`), 'Continue to', redirect);
+    }
+    const foreign = (await restricted.follow(await urlFor({ prompt: 'login' }))).page;
+    t.match(await html(other, `/account?${new URLSearchParams({ redirect: foreign?.pathname ?? '' })}`), 'Continue to');
+    t.equal((await other.follow(foreign ?? '')).status, 404, 'but the request belongs to another browser');
   });
 
   t.test('a session in `cookie` mode counts, and its refresh token is not exchanged', async (t) => {

@@ -184,6 +184,38 @@ t.test('users who must set up two-factor authentication see the whole page after
   t.strictSame(person.complaints(), []);
 });
 
+t.test('users who must set up two-factor authentication for an application return to it afterwards', async (t) => {
+  const user = await createUserOverHttp(service, { enforceTfa: true });
+  const call = await asAdministrator(service);
+  const callback = 'https://app.example.com/callback';
+  const values = { name: 'The shop', type: 'public', first_party: true, redirect_uris: [callback] };
+  const client = await call('POST', '/clients', values);
+  const person = await newPerson(browser, service);
+  const { page } = person;
+  await page.route(`${callback}**`, (route) => route.fulfill({ body: 'The shop' }));
+  const query = {
+    client_id: String(client.id),
+    response_type: 'code',
+    scope: 'openid',
+    redirect_uri: callback,
+    code_challenge: 'x'.repeat(43),
+    code_challenge_method: 'S256',
+  };
+  await signIn(person, user.email, user.password, `/oauth/authorize?${new URLSearchParams(query)}`);
+  await waitForOwnAccount(person);
+  const link = page.getByRole('link', { name: 'Continue to The shop' });
+  t.equal(await link.isVisible(), false, 'not before the setup');
+  await setUp(person, user.password);
+  await shownCodes(person);
+  await page.getByLabel('I have saved these codes').check();
+  await button(person, 'Done').click();
+  await link.waitFor();
+  t.strictSame(await accessibilityViolations(person), []);
+  await link.click();
+  await page.waitForURL(`${callback}?code=**`);
+  t.strictSame(person.complaints(), []);
+});
+
 t.test('users without a password enter a code instead', async (t) => {
   const user = await createUserOverHttp(service, { canChange: everything });
   const person = await signedIn(user);
