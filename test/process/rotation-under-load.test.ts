@@ -2,7 +2,8 @@
 // @suite not-everyday: keeps a service under load
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLocalJWKSet, jwtVerify } from 'jose';
+import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JWTPayload, jwtVerify } from 'jose';
+import * as oidc from 'openid-client';
 import t from 'tap';
 import { engine } from '../helpers/database/databases.js';
 import { send } from '../helpers/http/send.js';
@@ -13,16 +14,26 @@ import { cheapHashing } from '../helpers/service/variables.js';
 import { decodeJwt } from '../helpers/tokens/jwt.js';
 
 /**
- * Changes the keys for access tokens and SECRET under load, instance by instance, as the guide describes. No user may
- * be signed out, and no request may be rejected. The embedded engine allows one instance, so clients wait while it
- * restarts.
+ * Changes the signing keys and SECRET under load, instance by instance, as the guide describes. No user may be signed
+ * out, no request may be rejected, and applications and APIs can verify every token. The embedded engine allows one
+ * instance, so clients wait while it restarts.
  */
 
 const password = 'the password';
 const before = 'the secret of before which is long enough';
 const after = 'the secret from now on which is long enough';
 // More sessions than the load creates: at the limit, a new session would end the oldest.
-const base = { ...cheapHashing, ADMIN_PASSWORD: password, SESSIONS_PER_USER: '10000' };
+const issuer = 'http://accounts.example.com';
+const base = { ...cheapHashing, ADMIN_PASSWORD: password, SESSIONS_PER_USER: '10000', PUBLIC_URL: issuer };
+
+const api = 'https://orders.example.com';
+const callback = 'https://shop.example.com/callback';
+/**
+ * Seconds from a rotation until the new keys sign. An instance notices a rotation within five seconds, and then it
+ * takes at most as long until an API reads the key set again.
+ */
+const lead = 15;
+const cacheMaxAge = 3_000;
 
 t.test('changing the keys and SECRET under load signs no user out', async (t) => {
   const home = await createHome(t, { prepared: true });
@@ -46,19 +57,27 @@ t.test('changing the keys and SECRET under load signs no user out', async (t) =>
     }
   };
   const rotate = async () => {
-    const { code, said } = await runCommand(home, 'keys-rotate', ['--after=0s'], { ...base, ...variables });
+    const { code, said } = await runCommand(home, 'keys-rotate', [`--after=${lead}s`], { ...base, ...variables });
     t.equal(code, 0, said);
     t.match(said, 'Other services can cache the key set for longer');
   };
+  const newKeysSign = async () => {
+    await sleep(lead * 1_000 + 500);
+    await load.hasDone(50);
+  };
 
   const clients = [load.withCookie(), load.withRefreshTokens(), load.withLogins()];
-  await load.hasDone(20);
+  await load.createApi();
+  for (const algorithm of ['RS256', 'EdDSA']) clients.push(load.withApplication(await load.createClient(algorithm)));
+  await load.hasDone(50);
 
   const keys = { ACCESS_TOKEN_ALGORITHM: 'EdDSA' };
   await restart({ ...keys, SECRET: before, PREVIOUS_SECRETS: after });
   if (engine === 'postgres') await rotate();
+  await newKeysSign();
   await restart({ ...keys, SECRET: after, PREVIOUS_SECRETS: before }, engine === 'postgres' ? undefined : rotate);
   if (engine === 'postgres') await rotate();
+  await newKeysSign();
   await restart(
     { ACCESS_TOKEN_ALGORITHM: 'ES256', SECRET: after, PREVIOUS_SECRETS: before },
     engine === 'postgres' ? undefined : rotate,
@@ -76,6 +95,10 @@ t.test('changing the keys and SECRET under load signs no user out', async (t) =>
   );
   t.strictSame(load.unverified, [], 'the key set of an instance verifies a token that the instance has just signed');
   t.ok(load.kids.has('none') && load.kids.size >= 4, 'the tokens include all keys');
+  const { verified: ofApplications, failed, kids } = load.applications;
+  t.comment(`${ofApplications} tokens verified by applications and APIs, signed with ${kids.size} keys`);
+  t.strictSame(failed, [], 'applications and APIs verify every token');
+  t.ok(ofApplications > 50 && kids.size >= 6, 'the tokens include the keys of both algorithms');
 });
 
 /** Clients that use any of the instances, and try another one if that is unavailable. */
@@ -86,6 +109,8 @@ function createLoad(ports: readonly number[]) {
   let verified = 0;
   let isOver = false;
   let done = 0;
+
+  const applications = { verified: 0, failed: [] as string[], kids: new Set<string>() };
 
   const ask = async (method: string, path: string, headers: Record<string, string>, body?: object) => {
     for (let turn = 0; ; turn++) {
@@ -105,6 +130,48 @@ function createLoad(ports: readonly number[]) {
       done++;
       return { ...answer, port };
     }
+  };
+
+  /** Sends a request to PUBLIC_URL, as a proxy does: to an instance that accepts it. */
+  const reach = async (url: string, { method = 'GET', headers, body }: RequestInit): Promise<Response> => {
+    const { pathname, search } = new URL(url);
+    const options = { method, headers: Object.fromEntries(new Headers(headers)) };
+    for (let turn = 0; ; turn++) {
+      const port = ports[(done + turn) % ports.length] ?? 0;
+      const answer = await send(
+        `http://127.0.0.1:${port}${pathname}${search}`,
+        options,
+        body ? String(body) : undefined,
+      ).catch(() => undefined);
+      if (answer) {
+        done++;
+        const sent = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as [string, string]);
+        return new Response(answer.text, { status: answer.status, headers: sent });
+      }
+      // The instance was not running.
+      await sleep(20);
+    }
+  };
+
+  /** An API that caches the key set for a few seconds, and does not read it again when it does not know a key. */
+  const keysOfApi = createRemoteJWKSet(new URL(`${issuer}/oauth/jwks`), {
+    cacheMaxAge,
+    cooldownDuration: 3_600_000,
+    [customFetch]: reach,
+  });
+  const verify = async (
+    token: string,
+    options: { audience: string; algorithm: string; typ?: string },
+  ): Promise<JWTPayload> => {
+    const { algorithm, ...expected } = options;
+    const { payload, protectedHeader } = await jwtVerify(token, keysOfApi, {
+      issuer,
+      algorithms: [algorithm],
+      ...expected,
+    });
+    applications.kids.add(String(protectedHeader.kid));
+    applications.verified++;
+    return payload;
   };
 
   /** Verifies a token like a service that has just read the keys. */
@@ -134,7 +201,75 @@ function createLoad(ports: readonly number[]) {
     while (!isOver) await work();
   };
 
+  const asAdministrator = async (path: string, body: object) => {
+    const { token } = await logIn('json');
+    const answer = await ask('POST', path, { authorization: `Bearer ${token}` }, body);
+    return JSON.parse(answer.text).data;
+  };
+
   return {
+    applications,
+    createApi: () => asAdministrator('/resources', { identifier: api, name: 'Orders', scopes: ['orders:read'] }),
+    createClient: async (algorithm: string): Promise<{ id: string; secret: string; algorithm: string }> => {
+      const { id, secret } = await asAdministrator('/clients', {
+        name: 'Shop',
+        type: 'confidential',
+        first_party: true,
+        redirect_uris: [callback],
+        resources: [api],
+        id_token_signed_response_alg: algorithm,
+      });
+      return { id, secret, algorithm };
+    },
+    /** Signs a user in to an application, which calls an API, and refreshes its tokens. */
+    withApplication: async ({ id, secret, algorithm }: { id: string; secret: string; algorithm: string }) => {
+      const { token: session } = await logIn('session');
+      const client = { id_token_signed_response_alg: algorithm };
+      const configure = (metadata: oidc.ServerMetadata) => {
+        const config = new oidc.Configuration(metadata, id, client, oidc.ClientSecretBasic(secret));
+        config[oidc.customFetch] = (url, options) => reach(url, options as RequestInit);
+        oidc.allowInsecureRequests(config);
+        // Also verifies the signatures of ID tokens, which come directly from the issuer. Each configuration reads the key set.
+        oidc.enableNonRepudiationChecks(config);
+        return config;
+      };
+      const response = await reach(`${issuer}/.well-known/openid-configuration`, {});
+      const metadata = (await response.json()) as oidc.ServerMetadata;
+      const check = async (tokens: oidc.TokenEndpointResponse) => {
+        const { sub } = await verify(tokens.id_token ?? '', { audience: id, algorithm });
+        const { sub: user, client_id } = await verify(tokens.access_token, {
+          audience: api,
+          algorithm: 'RS256',
+          typ: 'at+jwt',
+        });
+        if (sub === undefined || user !== sub || client_id !== id)
+          throw new Error('The tokens are of another user or client.');
+        const { active } = await oidc.tokenIntrospection(configure(metadata), tokens.access_token);
+        if (!active) throw new Error('The token is not active.');
+      };
+      await whileItLasts(async () => {
+        try {
+          const verifier = oidc.randomPKCECodeVerifier();
+          const nonce = oidc.randomNonce();
+          const to = oidc.buildAuthorizationUrl(configure(metadata), {
+            redirect_uri: callback,
+            scope: 'openid offline_access orders:read',
+            resource: api,
+            nonce,
+            code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+            code_challenge_method: 'S256',
+          });
+          const { headers } = await reach(to.href, { headers: { cookie: `gatehouse_session_token=${session}` } });
+          const back = new URL(headers.get('location') ?? '', issuer);
+          const checks = { pkceCodeVerifier: verifier, expectedNonce: nonce };
+          const tokens = await oidc.authorizationCodeGrant(configure(metadata), back, checks);
+          await check(tokens);
+          await check(await oidc.refreshTokenGrant(configure(metadata), tokens.refresh_token ?? '', { resource: api }));
+        } catch (error) {
+          applications.failed.push(`${error} ${JSON.stringify((error as { cause?: unknown }).cause ?? null)}`);
+        }
+      });
+    },
     answers,
     kids,
     unverified,

@@ -16,7 +16,7 @@ export interface Received {
 export function send(url: string, options: RequestOptions, body?: string): Promise<Received> {
   const request = url.startsWith('https:') ? tlsRequest : plainRequest;
   const length = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body ?? '') };
-  const headers = { ...options.headers, ...(body === undefined ? {} : length) };
+  const headers = { ...(body === undefined ? {} : length), ...options.headers };
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { agent: false, ...options, headers }, (response) => {
       let text = '';
