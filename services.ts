@@ -4,6 +4,7 @@ import { accessPlugin, principalsPlugin } from './plugins/access/index.js';
 import { activityPlugin } from './plugins/activity/index.js';
 import { applicationsPlugin } from './plugins/applications/index.js';
 import { emailLoginPlugin } from './plugins/email-login/index.js';
+import { explanationsPlugin } from './plugins/explanations/index.js';
 import { ownCookiesPlugin } from './plugins/http/own-cookies.js';
 import { invitesPlugin } from './plugins/invites/index.js';
 import { itemsPlugin } from './plugins/items/index.js';
@@ -116,6 +117,7 @@ export async function registerServices(
   await app.register(registrationPlugin);
   await app.register(providersPlugin);
   await app.register(settingsPlugin);
+  await app.register(explanationsPlugin);
   await app.register(applicationsPlugin, { appliesDeclaration: options.bootstrap });
 }
 

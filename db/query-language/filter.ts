@@ -24,6 +24,8 @@ export interface ReadGrant {
   fields: ReadonlySet<string> | '*';
   /** Null: all items. */
   rule: Filter | null;
+  /** The ID of the permission that grants it. Absent: it does not come from a permission. */
+  permission?: number;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { PolicyRecord } from '../../db/queries/access/principals.js';
 import { ApiError } from '../../schemas/errors.js';
 import { type Caller, type Client, type Principal, type Rights, rightsOf } from '../http/caller.js';
 import type { Services } from '../platform/plugin.js';
@@ -82,14 +83,15 @@ export function createAccess({ principals }: Services, resolvers: readonly Crede
       throw failures.find(({ keepsCookie }) => keepsCookie) ?? failures.at(-1) ?? new ApiError('INVALID_CREDENTIALS');
     },
 
-    anonymous: async (client) => {
-      const policies = await principals.publicPolicies();
-      const rights = rightsOf({ has_tfa: true, policies }, client.ip);
-      // An anonymous caller is never an administrator, whatever the public policy grants.
-      const anonymous = { userId: null, role: null, roles: [], credential: null };
-      return { ...rights, admin: false, ...anonymous, client };
-    },
+    anonymous: async (client) => anonymousCaller(await principals.publicPolicies(), client),
   };
+}
+
+/** @param policies the public policy, if there is one */
+export function anonymousCaller(policies: readonly PolicyRecord[], client: Client): Caller {
+  const rights = rightsOf({ has_tfa: true, policies }, client.ip);
+  // An anonymous caller is never an administrator, whatever the public policy grants.
+  return { ...rights, admin: false, userId: null, role: null, roles: [], credential: null, client };
 }
 
 /**

@@ -33,7 +33,8 @@ export function accessViewOf(caller: Caller, now: Date): AccessView {
 
 function granted(caller: Caller, name: CollectionName, variables: Variables): ReadGrant[] {
   return permissionsFor(caller, name, 'read')
-    .map(({ permissions, fields }) => ({
+    .map(({ id, permissions, fields }) => ({
+      permission: id,
       // A grant that names no existing field would still reveal that there are items, and their keys.
       fields: fields?.includes('*')
         ? ('*' as const)

@@ -13,6 +13,8 @@ export interface WriteGrant {
   /** Null: all values are valid. */
   validation: Filter | null;
   presets: Record<string, unknown>;
+  /** The ID of the permission that grants it. Absent: it does not come from a permission. */
+  permission?: number;
 }
 
 const everything: WriteGrant = { fields: '*', rule: null, validation: null, presets: {} };
@@ -26,7 +28,8 @@ export function writeGrantsOf(
 ): readonly WriteGrant[] {
   if (isUnlimited(caller, name, action)) return [everything];
   if (collections[name].isForAdministrators) return [];
-  return permissionsFor(caller, name, action).map(({ permissions, validation, presets, fields }) => ({
+  return permissionsFor(caller, name, action).map(({ id, permissions, validation, presets, fields }) => ({
+    permission: id,
     fields: action === 'delete' || fields?.includes('*') ? ('*' as const) : new Set(fields ?? []),
     rule: ruleOf(permissions, name, variables),
     validation: ruleOf(validation, name, variables),

@@ -18,10 +18,11 @@ import { type WriteGrant, writeGrantsOf } from '../access/write-grants.js';
 import type { EventDetails } from '../activity/service.js';
 import type { Caller } from '../http/caller.js';
 import type { Services } from '../platform/plugin.js';
-import { includesField, requireGrants, requireValid } from './grant-checks.js';
-import { invalidPayload, type Payload, readPayload, requireFields, type SpecialFields } from './payload.js';
+import { requireGrants, requireValid } from './grant-checks.js';
+import { invalidPayload, type Payload, readPayload, type SpecialFields } from './payload.js';
 import { checkForeignKeys, checkNewKeys, withConstraintErrors } from './reference-checks.js';
 import { insert, lockAll, rowsOf, writeLinks } from './stored-items.js';
+import { presetsOf, requireWritable } from './writable-fields.js';
 
 /** The rules specific to writing one collection. */
 export interface WriteRules {
@@ -120,10 +121,14 @@ export interface Writes {
   remove(caller: Caller, name: WritableCollection, keys: readonly Key[]): Promise<void>;
 }
 
-const forbidden = (reason?: string) => new ApiError('FORBIDDEN', reason === undefined ? {} : { reason });
+/** What writes need of other services. A rehearsal replaces some of it. */
+export interface WriteServices extends Pick<Services, 'config' | 'dbOf' | 'clock'> {
+  activity: Pick<Services['activity'], 'record'>;
+  stepUp: Pick<Services['stepUp'], 'isStale' | 'requireFreshAdministrator'>;
+}
 
 export function createWrites(
-  { config, dbOf, clock, activity, stepUp }: Services,
+  { config, dbOf, clock, activity, stepUp }: WriteServices,
   rules: Readonly<Record<WritableCollection, WriteRules>>,
 ): Writes {
   const { AUTH_PASSKEYS: acceptsPasskeys } = config;
@@ -164,7 +169,7 @@ export function createWrites(
 
   const grantsFor = (caller: Caller, name: WritableCollection, action: 'create' | 'update' | 'delete') => {
     const grants = writeGrantsOf(caller, name, action, variablesOf(caller, clock()));
-    if (grants.length === 0) throw forbidden();
+    if (grants.length === 0) throw new ApiError('FORBIDDEN');
     return grants;
   };
 
@@ -180,16 +185,9 @@ export function createWrites(
     if (!isObject(input)) throw invalidPayload('An item must be an object');
     const { id, ...withoutId } = input;
     const given = isNew ? input : withoutId;
-    const presets = isNew ? Object.assign({}, ...grants.map((grant) => grant.presets)) : {};
-    const merged = { ...presets, ...given };
-    requireFields(collections[name], merged, rules[name].special);
+    const merged = isNew ? { ...presetsOf(grants), ...given } : given;
+    requireWritable(caller, collections[name], rules[name], grants, { given, merged });
     const fields = Object.keys(given);
-    // The API reference lists all fields, so naming one in the reason reveals nothing.
-    const withheld = fields.find((field) => !grants.some((grant) => includesField(grant, field)));
-    if (withheld !== undefined) throw forbidden(`You are not allowed to write ${withheld} of ${name}`);
-    const reserved = Object.keys(merged).find((field) => rules[name].adminOnly.has(field));
-    if (!caller.admin && reserved !== undefined)
-      throw forbidden(`Only an administrator can write ${reserved} of ${name}`);
     const payload = readPayload(collections[name], merged, rules[name].special);
     if (isNew) {
       const missing = rules[name].required(merged, form === 'batch').find((field) => (merged[field] ?? null) === null);

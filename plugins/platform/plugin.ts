@@ -28,6 +28,7 @@ export const modules = [
   'registration',
   'providers',
   'settings',
+  'explanations',
   'applications',
   'metrics',
   'pages',

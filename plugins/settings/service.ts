@@ -26,7 +26,12 @@ export interface ProjectSettings {
 }
 
 /** Settings that callers with a permission can change. All other settings control access, and only administrators can change them. */
-const delegable = new Set<SettingName>(['project_name', 'project_color', 'project_logo', 'default_language']);
+export const delegableSettings = new Set<SettingName>([
+  'project_name',
+  'project_color',
+  'project_logo',
+  'default_language',
+]);
 
 /** Whether the input sets a policy for all callers, or a role for users who register. */
 const grantsRights = (input: SettingsInput) =>
@@ -35,7 +40,7 @@ const grantsRights = (input: SettingsInput) =>
 export function createSettings({ db, activity, stepUp }: Services): ProjectSettings {
   /** The names of the requested settings. @throws {ApiError} FORBIDDEN when the caller may not read one of them */
   const requestedSettings = (caller: Caller, fields: readonly string[] = []): ReadonlySet<string> => {
-    const readable = permitted(caller, 'read');
+    const readable = permittedSettings(caller, 'read');
     if (readable.size === 0) throw new ApiError('FORBIDDEN');
     const asked = fields.flatMap((name) => (name === '*' ? [...readable] : [name]));
     for (const name of asked) if (!readable.has(name as SettingName)) throw forbiddenField('settings', name);
@@ -51,21 +56,21 @@ export function createSettings({ db, activity, stepUp }: Services): ProjectSetti
     read: async (caller, fields) => readShown(requestedSettings(caller, fields)),
 
     update: async (caller, input, fields) => {
-      const writable = permitted(caller, 'update');
+      const writable = permittedSettings(caller, 'update');
       const names = Object.keys(input) as SettingName[];
       if (writable.size === 0) throw new ApiError('FORBIDDEN');
       for (const name of names) {
         if (!writable.has(name))
           throw new ApiError('FORBIDDEN', { reason: `You are not allowed to write ${name} of settings` });
-        if (!caller.admin && !delegable.has(name))
+        if (!caller.admin && !delegableSettings.has(name))
           throw new ApiError('FORBIDDEN', { reason: `Only an administrator can write ${name} of settings` });
       }
-      if (!names.every((name) => delegable.has(name))) await stepUp.requireFreshAdministrator(caller);
+      if (!names.every((name) => delegableSettings.has(name))) await stepUp.requireFreshAdministrator(caller);
       checkPasswordPolicy(input.auth_password_policy);
       checkEmailFilter(input.public_registration_email_filter);
       checkHosts(input.unregistered_client_hosts);
       // An invalid selection of fields is rejected before anything is written.
-      const wanted = permitted(caller, 'read').size === 0 ? null : requestedSettings(caller, fields);
+      const wanted = permittedSettings(caller, 'read').size === 0 ? null : requestedSettings(caller, fields);
       await transact(db, async (tx) => {
         if (grantsRights(input)) await lockAdministrators(tx);
         await requireItem(tx, 'public_policy', 'policies', input.public_policy);
@@ -80,7 +85,8 @@ export function createSettings({ db, activity, stepUp }: Services): ProjectSetti
   };
 }
 
-function permitted(caller: Caller, action: 'read' | 'update'): ReadonlySet<SettingName> {
+/** The settings that a caller's permissions name. */
+export function permittedSettings(caller: Caller, action: 'read' | 'update'): ReadonlySet<SettingName> {
   if (isUnlimited(caller, 'settings', action)) return new Set(settingNames);
   const named = permissionsFor(caller, 'settings', action)
     .filter(isUnconditional)

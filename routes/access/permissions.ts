@@ -2,10 +2,12 @@ import { Type } from '@sinclair/typebox';
 import { permissionSchemas, permissionWriteErrors } from '../../schemas/permissions.js';
 import type { App } from '../app.js';
 import { itemRoutes } from '../items/index.js';
+import { explainPermissions } from './explain-permissions.js';
 import { readMyPermissions } from './read-my-permissions.js';
 
 export async function permissionsRoutes(app: App): Promise<void> {
   readMyPermissions(app);
+  explainPermissions(app);
   itemRoutes(app, {
     collection: 'permissions',
     one: 'Permission',

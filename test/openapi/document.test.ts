@@ -194,6 +194,7 @@ t.test('the OpenAPI document', async (t) => {
       'POST /auth/passkey',
       'POST /auth/passkey/check',
       'POST /users/me/passkeys',
+      'POST /permissions/explain',
       'PATCH /users/me/passkeys/{id}',
     ];
     t.strictSame(required.sort(), [...collections, ...others].sort());

@@ -1,4 +1,5 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm';
+import { isAmong } from '../../among.js';
 import type { Executor } from '../../client.js';
 import { collections } from '../../query-language/collections.js';
 import {
@@ -18,6 +19,7 @@ import { itemAsJson } from '../items/item-columns.js';
 import type { Item } from '../items/items.js';
 
 export interface PermissionRecord {
+  id: number;
   collection: string;
   action: 'create' | 'read' | 'update' | 'delete';
   permissions: Record<string, unknown> | null;
@@ -93,7 +95,7 @@ const policyList = sql`coalesce(json_agg(json_build_object(
       'admin_access', p.admin_access, 'app_access', p.app_access,
       'permissions', (
         select coalesce(json_agg(json_build_object(
-          'collection', pm.collection, 'action', pm.action, 'permissions', pm.permissions,
+          'id', pm.id, 'collection', pm.collection, 'action', pm.action, 'permissions', pm.permissions,
           'validation', pm.validation, 'presets', pm.presets, 'fields', pm.fields
         )), '[]') from ${permissions} pm where pm.policy = p.id
       )
@@ -269,6 +271,42 @@ export async function findPrincipalOfRole(executor: Executor, role: string): Pro
   ) u`;
   const [found] = await rows<PrincipalRecord>(executor, principalFrom(source, sql`true`));
   return found;
+}
+
+/** One of the ways in which a policy applies to someone. */
+export interface PolicySource {
+  policy: string;
+  name: string;
+  /** Whether it is the user's own policy, one of their role or its ancestors, or the public policy. */
+  by: 'user' | 'role' | 'parent' | 'public';
+  /** The role that has the policy. Null: it does not come from a role. */
+  role: string | null;
+  role_name: string | null;
+}
+
+/**
+ * Where the policies of `grantsOfUser` come from. If a policy applies in several ways, each is listed.
+ * @param holder without a role and without a user, an anonymous caller
+ */
+export async function findPolicySources(
+  executor: Executor,
+  { user, role, roles: chain }: { user: string | null; role: string | null; roles: readonly string[] },
+): Promise<PolicySource[]> {
+  return rows<PolicySource>(
+    executor,
+    sql`select p.id as policy, p.name, held.by, r.id as role, r.name as role_name
+      from (
+        select up.policy, 'user' as by, null::uuid as role from ${userPolicies} up where up."user" = ${user}::uuid
+        union all
+        select rp.policy, case when rp.role = ${role}::uuid then 'role' else 'parent' end, rp.role
+        from ${rolePolicies} rp where ${isAmong(sql`rp.role`, chain)}
+        union all
+        select st.public_policy, 'public', null from ${settings} st where ${role}::uuid is null
+      ) held
+      join ${policies} p on p.id = held.policy
+      left join ${roles} r on r.id = held.role
+      order by p.name, p.id, held.by, r.name, r.id`,
+  );
 }
 
 const publicGrants = fixedStatement<Record<never, never>, { version: string | null; list: PolicyRecord[] }>(

@@ -49,10 +49,15 @@ export interface CostlyQueries {
     query: T,
     access: AccessView,
   ): Promise<T & { among?: readonly (string | number)[] }>;
+  /** Whether one statement can count the rows that match a filter without delaying other requests. */
+  isCheap(executor: Executor, collection: Collection, filter: Filter | null): Promise<boolean>;
 }
 
 /** PostgreSQL cancels statements that take too long, so queries are not split. */
-export const withoutSplitting: CostlyQueries = { split: async (_executor, _collection, query) => query };
+export const withoutSplitting: CostlyQueries = {
+  split: async (_executor, _collection, query) => query,
+  isCheap: async () => true,
+};
 
 /** @param timeout milliseconds that all parts of a query together may take */
 export function createCostlyQueries(timeout: number): CostlyQueries {
@@ -109,18 +114,32 @@ export function createCostlyQueries(timeout: number): CostlyQueries {
     }
   };
 
+  /** The comparisons that do not depend on the rows of the query, and so cannot be split. */
+  const fixedCostOf = async (executor: Executor, { values, others }: Cost): Promise<number> => {
+    let fixed = values / 2;
+    for (const [name, comparisons] of others) fixed += comparisons * (await countOf(executor, name));
+    return fixed;
+  };
+  const fitsIntoOne = async (executor: Executor, collection: Collection, { own }: Cost): Promise<boolean> =>
+    own * (await countOf(executor, collection.name)) <= maxAtOnce / 2;
+
   return {
+    isCheap: async (executor, collection, filter) => {
+      const cost = costOf(collection, { ...plain, filter });
+      return (
+        (await fixedCostOf(executor, cost)) <= maxAtOnce / 2 &&
+        (cost.own === 0 || fitsIntoOne(executor, collection, cost))
+      );
+    },
     split: async (executor, collection, query, access) => {
       const cost = costOf(collection, query);
       if (cost.own === 0 && cost.others.size === 0) return query;
-      let fixed = cost.values / 2;
-      for (const [name, comparisons] of cost.others) fixed += comparisons * (await countOf(executor, name));
-      if (fixed > maxAtOnce) {
+      if ((await fixedCostOf(executor, cost)) > maxAtOnce) {
         throw invalidQuery(
           'The query is too expensive for the embedded database. Use fewer conditions on related items, fewer values, columns or sort keys, or use PostgreSQL.',
         );
       }
-      if (cost.own * (await countOf(executor, collection.name)) <= maxAtOnce / 2) return query;
+      if (await fitsIntoOne(executor, collection, cost)) return query;
       const end = performance.now() + timeout;
       const firstPart = Math.max(50, Math.floor(maxAtOnce / 4 / cost.own));
       const before = line;
@@ -137,6 +156,17 @@ export function createCostlyQueries(timeout: number): CostlyQueries {
     },
   };
 }
+
+/** A query without anything that costs more than reading the rows. */
+const plain: Omit<Costly, 'filter'> = {
+  search: null,
+  sort: [],
+  aggregate: null,
+  limit: null,
+  offset: 0,
+  cursor: null,
+  meta: new Set(),
+};
 
 function costOf(collection: Collection, { filter, search, sort, aggregate, limit }: Costly): Cost {
   const cost: Cost = { own: 0, others: new Map(), values: 0 };

@@ -1,0 +1,24 @@
+import type { Filter } from '../../db/query-language/filter.js';
+import { type Missing, messageOf, type Obstacle } from '../../schemas/explanations.js';
+
+/** What somebody may do, apart from who they are and why their policies apply. */
+export interface Verdict {
+  /** What prevents it. Empty: it is allowed. */
+  missing: readonly Missing[];
+  fields: readonly string[];
+  /** The number of fields that there are for the action. */
+  allFields: number;
+  /** The rules of the permissions for the field in the question; null: all items. Empty: there is no such permission. */
+  rules: readonly (Filter | null)[];
+  validations: readonly (Filter | null)[];
+  /** The permissions that allow it. Null: the access flags of policies allow it. */
+  permissions: readonly (number | null)[];
+  /** The number of items that the rules reach; null if it is unknown. */
+  items: number | null;
+}
+
+export const obstacle = (code: Obstacle, more: Omit<Missing, 'code' | 'message'> = {}): Missing => ({
+  code,
+  message: messageOf(code),
+  ...more,
+});

@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { asAdmin, startWithAdmin, stateOf } from '../helpers/http/writing.js';
+import { codeOf } from '../helpers/service/app.js';
+import { createRole, everyPermission, policyWith, setPublicPolicy } from '../helpers/users/rights.js';
+import { createUser, createUserWithToken } from '../helpers/users/users.js';
+
+type Body = Record<string, unknown>;
+
+async function start(t: Test) {
+  const service = await startWithAdmin(t);
+  const ask = (body: Body, headers: Record<string, string> = asAdmin) =>
+    service.post('/permissions/explain', body, headers);
+  const explain = async (body: Body) => {
+    const response = await ask(body);
+    if (response.statusCode !== 200) throw new Error(`${response.statusCode} ${response.body}`);
+    return response.json().data;
+  };
+  return { ...service, ask, explain };
+}
+
+const codesOf = ({ missing }: { missing: { code: string }[] }) => missing.map(({ code }) => code);
+
+const activeUsers = { status: { _eq: 'active' } };
+
+t.test('explains which permission of which policy allows an action, and why the policy applies', async (t) => {
+  const { app, explain } = await start(t);
+  const read = (fields: string[], rule: object | null = null) => ({
+    collection: 'users',
+    action: 'read' as const,
+    fields,
+    permissions: rule as Record<string, unknown> | null,
+  });
+  const byRole = await policyWith(app, [read(['id', 'email'], activeUsers)], { name: 'Of the role' });
+  const byParent = await policyWith(app, [read(['id', 'title'])], { name: 'Of the parent' });
+  const byUser = await policyWith(app, [read(['last_name'], { role: { _null: true } })], { name: 'Own' });
+  const parent = await createRole(app, { policies: [byParent] });
+  const role = await createRole(app, { policies: [byRole], parent });
+  const ada = await createUser(app, { role, policies: [byUser] });
+  const bob = await createUser(app, { status: 'suspended' });
+
+  const all = await explain({ user: ada.id, collection: 'users', action: 'read' });
+  t.match(all, { allowed: true, missing: [], filter: null, validation: null, requires_tfa: false });
+  t.strictSame(all.fields, ['id', 'last_name', 'email', 'title']);
+  t.strictSame(all.counts, { fields: 4, all_fields: 28, items: 3, more_items: false });
+  t.strictSame(
+    all.because.map(({ policy_name, by, role_name }: Record<string, string>) => [policy_name, by, role_name]).sort(),
+    [
+      ['Of the parent', 'parent', `Role ${parent}`],
+      ['Of the role', 'role', `Role ${role}`],
+      ['Own', 'user', null],
+    ],
+  );
+
+  const email = await explain({ user: ada.id, collection: 'users', action: 'read', field: 'email' });
+  t.match(email, { allowed: true, filter: activeUsers, counts: { items: 2 } });
+  t.equal(email.because.length, 1);
+  t.match(email.because[0], { policy: byRole, permission: Number, change: null, by: 'role', role });
+
+  const shown = await explain({ user: ada.id, collection: 'users', action: 'read', item: bob.id, field: 'title' });
+  t.match(shown, { allowed: true, missing: [] });
+  t.strictSame(shown.fields, ['id', 'last_name', 'title']);
+  const hidden = await explain({ user: ada.id, collection: 'users', action: 'read', item: bob.id, field: 'email' });
+  t.match(hidden, { allowed: false, because: [], fields: ['id', 'last_name', 'title'] });
+  t.strictSame(codesOf(hidden), ['field_not_permitted']);
+  t.equal(hidden.missing[0].field, 'email');
+});
+
+t.test('only administrators can call it, and the question must be valid', async (t) => {
+  const { app, ask } = await start(t);
+  const manager = await policyWith(app, everyPermission, { appAccess: true });
+  const ada = await createUserWithToken(app, { policies: [manager] });
+  const question = { user: ada.id, collection: 'users', action: 'read' };
+  t.equal(codeOf(await ask(question, ada.headers)), 'FORBIDDEN');
+  t.equal((await ask(question, {})).statusCode, 401);
+  // Callers who are not administrators are rejected before their body is evaluated.
+  t.equal(codeOf(await ask({ user: 1 }, ada.headers)), 'FORBIDDEN');
+
+  const { collection, action } = question;
+  const invalid: [what: string, body: Body][] = [
+    ['nobody', { collection, action }],
+    ['two subjects', { ...question, public: true }],
+    ['public: false', { public: false, collection, action }],
+    ['an ID that is not a UUID', { ...question, user: 'ada' }],
+    ['an unknown collection', { ...question, collection: 'clients' }],
+    ['a property of all objects', { ...question, collection: 'constructor' }],
+    ['an unknown action', { ...question, action: 'share' }],
+    ['no action', { user: ada.id, collection }],
+    ['an item to create', { ...question, action: 'create', item: ada.id }],
+    ['an item of the settings', { ...question, collection: 'settings', item: '1' }],
+    ['a field to delete', { ...question, action: 'delete', field: 'email' }],
+    ['an empty field', { ...question, field: '' }],
+    ['something else than an address', { ...question, ip: 'localhost' }],
+    ['a range of addresses', { ...question, ip: '192.0.2.0/24' }],
+    ['an unknown key', { ...question, fields: ['email'] }],
+    ['an unknown key in the changes', { ...question, changes: { users: [] } }],
+    ['changes that are not lists', { ...question, changes: { roles: {} } }],
+  ];
+  for (const [what, body] of invalid) t.equal(codeOf(await ask(body)), 'INVALID_PAYLOAD', what);
+});
+
+t.test('says what is missing', async (t) => {
+  const { app, explain } = await start(t);
+  const limited = await policyWith(
+    app,
+    [
+      { collection: 'users', action: 'read', fields: ['id', 'email', 'nonsense'], permissions: activeUsers },
+      { collection: 'users', action: 'update', fields: ['title', 'role', 'password'], permissions: activeUsers },
+      { collection: 'users', action: 'create', fields: ['title'] },
+    ],
+    { name: 'Limited' },
+  );
+  const office = await policyWith(app, [{ collection: 'roles', action: 'read', fields: ['*'] }], {
+    ipAccess: ['192.0.2.0/24'],
+  });
+  const ada = await createUser(app, { policies: [limited, office] });
+  const bob = await createUser(app, { status: 'suspended', policies: [limited] });
+  const on = (action: string, more: object = {}) => explain({ user: ada.id, collection: 'users', action, ...more });
+  const missing = async (answer: Promise<{ allowed: boolean; missing: { code: string }[] }>) => {
+    const { allowed, missing: found } = await answer;
+    t.equal(allowed, found.length === 0);
+    return found.map(({ code }) => code);
+  };
+
+  t.strictSame(await missing(explain({ user: randomUUID(), collection: 'users', action: 'read' })), ['no_such_user']);
+  t.strictSame(await missing(explain({ role: randomUUID(), collection: 'users', action: 'read' })), ['no_such_role']);
+  t.strictSame(await missing(explain({ user: bob.id, collection: 'users', action: 'read' })), ['user_not_active']);
+  t.strictSame(await missing(explain({ public: true, collection: 'users', action: 'read' })), ['no_permission']);
+  t.strictSame(await missing(on('delete')), ['no_permission']);
+  t.strictSame(await missing(on('read', { item: ada.id })), []);
+  t.strictSame(await missing(on('read', { item: bob.id })), ['item_not_reached']);
+  t.strictSame(await missing(on('read', { item: randomUUID() })), ['no_such_item']);
+  t.strictSame(await missing(on('read', { item: 'not an ID' })), ['no_such_item']);
+  t.strictSame(await missing(on('read', { item: 7 })), ['no_such_item']);
+  t.strictSame(await missing(on('read', { field: 'title' })), ['field_not_permitted']);
+  for (const field of ['password', 'nonsense', 'constructor', 'role.name', '*']) {
+    t.strictSame(await missing(on('read', { field })), ['no_such_field'], field);
+  }
+  t.strictSame(await missing(on('update', { field: 'password' })), [], 'the password can be written');
+  t.strictSame(await missing(on('update', { field: 'role' })), ['reserved'], 'only administrators can write the role');
+  t.strictSame(await missing(on('create')), ['required_field']);
+  t.match((await on('create')).missing, [{ field: 'email' }]);
+
+  const from = (ip?: string) =>
+    explain({ user: ada.id, collection: 'roles', action: 'read', ...(ip === undefined ? {} : { ip }) });
+  t.strictSame(await missing(from()), ['no_permission', 'other_addresses']);
+  t.match((await from()).missing[1], { policy: office });
+  t.strictSame(await missing(from('198.51.100.1')), ['no_permission', 'other_addresses']);
+  t.strictSame(await missing(from('192.0.2.7')), []);
+  t.strictSame(await missing(from('::ffff:192.0.2.7')), []);
+  t.match((await from('192.0.2.7')).because, [{ policy: office, by: 'user' }]);
+});
+
+t.test('covers the access flags of policies', async (t) => {
+  const { app, explain } = await start(t);
+  const administrators = await policyWith(app, [], { name: 'Root', adminAccess: true });
+  const members = await policyWith(app, [], { name: 'Members', appAccess: true });
+  const strict = await policyWith(app, [], { name: 'Strict', enforceTfa: true });
+  const root = await createUser(app, { policies: [administrators] });
+  const role = await createRole(app, { policies: [members] });
+  const ada = await createUser(app, { role });
+
+  for (const collection of ['users', 'roles', 'policies', 'permissions']) {
+    for (const action of ['create', 'read', 'update']) {
+      const answer = await explain({ user: root.id, collection, action });
+      t.match(answer, { allowed: true, fields: ['*'], filter: null, because: [{ policy: administrators }] });
+      t.equal(answer.because[0].permission, null);
+    }
+    t.match(await explain({ user: root.id, collection, action: 'delete' }), { allowed: true, fields: [] });
+  }
+  t.match(await explain({ user: root.id, collection: 'users', action: 'read' }), {
+    counts: { fields: 28, all_fields: 28, items: 3, more_items: false },
+  });
+
+  const own = await explain({ user: ada.id, collection: 'users', action: 'read' });
+  t.match(own, { allowed: true, fields: ['*'], filter: { id: { _eq: ada.id } }, counts: { items: 1 } });
+  t.match(own.because, [{ policy: members, permission: null, by: 'role', role }]);
+  t.equal((await explain({ user: ada.id, collection: 'users', action: 'read', item: root.id })).allowed, false);
+  t.equal((await explain({ user: ada.id, collection: 'users', action: 'read', item: ada.id })).allowed, true);
+  t.match(await explain({ user: ada.id, collection: 'roles', action: 'read' }), { filter: { id: { _in: [role] } } });
+  t.match(await explain({ role, collection: 'users', action: 'read' }), {
+    allowed: true,
+    filter: { id: { _eq: '$CURRENT_USER' } },
+    counts: { items: 0 },
+  });
+  t.equal((await explain({ user: ada.id, collection: 'policies', action: 'read' })).allowed, false);
+
+  const careful = await createUser(app, { policies: [administrators, strict] });
+  const refused = await explain({ user: careful.id, collection: 'users', action: 'read' });
+  t.match(refused, { allowed: false, requires_tfa: true, fields: ['*'], because: [{ policy: administrators }] });
+  t.strictSame(codesOf(refused), ['second_factor']);
+  const secured = await createUser(app, { policies: [administrators, strict], tfa: true });
+  const accepted = await explain({ user: secured.id, collection: 'users', action: 'read' });
+  t.match(accepted, { allowed: true, requires_tfa: true, missing: [] });
+  const strictRole = await createRole(app, { policies: [members, strict] });
+  const ofRole = await explain({ role: strictRole, collection: 'users', action: 'read' });
+  t.match(ofRole, { allowed: true, requires_tfa: true });
+});
