@@ -44,6 +44,8 @@ export interface Compiler {
   visible(row: Row): SQL;
   /** Whether the row matches a filter, evaluated on what the caller may read. */
   matches(row: Row, filter: Filter): SQL;
+  /** Whether the row matches the rule of a grant, evaluated on all data. */
+  matchesRule(row: Row, rule: Filter | null): SQL;
   /** The items of a list as a `from` clause, and the key of the row that lists each of them; `items` is a row of the list's target. */
   linked(list: ListField, items: Row): { from: SQL; owner: SQL };
   /** The column of a field, whether or not the caller may read it. */
@@ -90,7 +92,7 @@ export function createCompiler(access: AccessView): Compiler {
     /** The condition for the rows to which any of the grants applies; null: all rows. */
     const condition = (row: Row, grants: readonly ReadGrant[]): SQL | null => {
       if (coverAllItems(grants)) return null;
-      return any(grants.map(({ rule }) => (rule === null ? sql`true` : rules().matches(row, rule))));
+      return any(grants.map(({ rule }) => compiler.matchesRule(row, rule)));
     };
 
     /** The condition for those visible rows on which a field may be read; null: all of them. */
@@ -174,6 +176,8 @@ export function createCompiler(access: AccessView): Compiler {
           owner: sql`${junction}.${sql.identifier(link.own)}`,
         };
       },
+
+      matchesRule: (row, rule) => (rule === null ? sql`true` : rules().matches(row, rule)),
 
       matches: (row, filter) =>
         compileFilter(

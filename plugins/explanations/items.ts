@@ -49,8 +49,9 @@ export async function explainItems(
   const collection = collections[name];
   const rules = writeRules[name] ?? noRules;
   const view = accessViewOf(caller, now);
-  const grants: readonly Grant[] =
+  const granted: readonly Grant[] =
     action === 'read' ? view(name) : writeGrantsOf(caller, name, action, variablesOf(caller, now));
+  const grants = [...granted].sort((one, other) => (one.permission ?? 0) - (other.permission ?? 0));
   const known = action === 'read' ? [...collection.fields.keys()] : writableFields(collection, rules, action);
   const none = { fields: [], allFields: known.length, rules: [], validations: [], permissions: [], items: null };
   if (grants.length === 0 || !meetsNeed(caller, { collection: name, action }))

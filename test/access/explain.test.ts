@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { asAdmin, startWithAdmin, stateOf } from '../helpers/http/writing.js';
+import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
 import { codeOf } from '../helpers/service/app.js';
-import { createRole, everyPermission, policyWith, setPublicPolicy } from '../helpers/users/rights.js';
+import { createRole, everyPermission, policyWith } from '../helpers/users/rights.js';
 import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 type Body = Record<string, unknown>;

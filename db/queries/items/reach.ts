@@ -34,10 +34,7 @@ export async function reachOfItem(
   const names = [...collection.fields.keys()].filter((name) => compiler.readable(row, name));
   const list = (conditions: ReturnType<typeof sql>[]) => sql`json_build_array(${sql.join(conditions, sql`, `)})`;
   const shown = list(names.map((name) => sql`coalesce(${compiler.masked(row, name, sql`true`)}, false)`));
-  const everything = createCompiler(seesAll);
-  const matches = list(
-    rules.map((rule) => (rule === null ? sql`true` : sql`coalesce(${everything.matches(row, rule)}, false)`)),
-  );
+  const matches = list(rules.map((rule) => sql`coalesce(${compiler.matchesRule(row, rule)}, false)`));
   const isVisible = sql`coalesce(${compiler.visible(row)}, false)`;
   const [found] = await rows<{ visible: boolean; shown: boolean[]; matches: boolean[] }>(
     executor,
