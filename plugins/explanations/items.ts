@@ -89,7 +89,9 @@ export async function explainItems(
   const missing: Missing[] = [...permitted.missing];
   if (field !== undefined && !known.includes(field)) missing.push(obstacle('no_such_field', { field }));
   else if (field !== undefined && !covered.includes(field)) missing.push(obstacle('field_not_permitted', { field }));
-  else if (field !== undefined && !fields.includes(field)) missing.push(obstacle('reserved', { field }));
+  else if (field !== undefined && !fields.includes(field) && !missing.some(({ code }) => code === 'reserved')) {
+    missing.push(obstacle('reserved', { field }));
+  }
   const applied = relevant.filter((grant) => reaching.includes(grant));
   return {
     ...verdict,

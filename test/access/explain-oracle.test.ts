@@ -260,7 +260,7 @@ const setup = fc.tuple(collection, action).chain(([name, what]) =>
     publicPolicy: fc.boolean(),
     subject: fc.record({
       role: fc.constantFrom(null, ...roleIds),
-      policies: subset(policyIds, 2),
+      policies: fc.subarray(policyIds, { minLength: 1, maxLength: 3 }),
       status: fc.constantFrom('active', 'active', 'active', 'active', 'active', 'suspended'),
       hasTfa: fc.boolean(),
     }),
@@ -272,7 +272,7 @@ const setup = fc.tuple(collection, action).chain(([name, what]) =>
       item: maybe(fc.integer({ min: 0, max: 9 })),
       field: maybe(fc.constantFrom(...(what === 'read' ? readable[name] : Object.keys(values[name])))),
     }),
-    changes: fc.option(changesOf(name, what), { nil: undefined, freq: 1 }),
+    changes: fc.option(changesOf(name, what), { nil: undefined, freq: 2 }),
   }),
 );
 type Setup = typeof setup extends fc.Arbitrary<infer T> ? T : never;

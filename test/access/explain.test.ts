@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
-import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
+import { activity, policies, rolePolicies, users } from '../../db/schema.js';
+import { rows } from '../../db/statements.js';
+import { asAdmin, startWithAdmin, stateOf } from '../helpers/http/writing.js';
 import { codeOf } from '../helpers/service/app.js';
-import { createRole, everyPermission, policyWith } from '../helpers/users/rights.js';
+import { createRole, everyPermission, policyWith, setPublicPolicy } from '../helpers/users/rights.js';
 import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 type Body = Record<string, unknown>;
@@ -196,3 +200,186 @@ t.test('covers the access flags of policies', async (t) => {
   const ofRole = await explain({ role: strictRole, collection: 'users', action: 'read' });
   t.match(ofRole, { allowed: true, requires_tfa: true });
 });
+
+t.test('covers the settings, and the public policy', async (t) => {
+  const { app, explain } = await start(t);
+  const policy = await policyWith(app, [
+    { collection: 'settings', action: 'read', fields: ['project_name', 'self_service'] },
+    { collection: 'settings', action: 'update', fields: ['*'] },
+    { collection: 'settings', action: 'delete', fields: ['*'] },
+    { collection: 'users', action: 'read', fields: ['id'], permissions: { role: { _null: true } } },
+  ]);
+  await setPublicPolicy(app, policy);
+  const homeless = await createUser(app);
+  for (const subject of [{ public: true }, { user: homeless.id }]) {
+    const on = (action: string, more: object = {}) => explain({ ...subject, collection: 'settings', action, ...more });
+    const read = await on('read');
+    t.match(read, { allowed: true, fields: ['project_name', 'self_service'], because: [{ policy, by: 'public' }] });
+    t.equal((await on('read', { field: 'public_policy' })).allowed, false);
+    const update = await on('update');
+    t.strictSame(update.fields.sort(), ['default_language', 'project_color', 'project_logo', 'project_name']);
+    t.strictSame(codesOf(await on('update', { field: 'self_service' })), ['reserved']);
+    t.strictSame(codesOf(await on('delete')), ['no_operation']);
+    t.strictSame(codesOf(await on('update', { field: 'nothing' })), ['no_such_field']);
+    t.match(await explain({ ...subject, collection: 'users', action: 'read' }), { allowed: true, counts: { items: 1 } });
+    t.match(await explain({ ...subject, collection: 'directus_users', action: 'read' }), { allowed: true });
+  }
+});
+
+t.test('knows what the service refuses whatever the permissions', async (t) => {
+  const { app, explain } = await start(t);
+  const manager = await policyWith(app, everyPermission);
+  const root = await createUser(app, { policies: [await policyWith(app, [], { adminAccess: true })] });
+  const stronger = await createUser(app, {
+    policies: [await policyWith(app, [{ collection: 'sessions', action: 'read', fields: ['*'] }])],
+  });
+  const ada = await createUser(app, { policies: [manager] });
+  const plain = await createUser(app);
+  const on = (action: string, more: object) => explain({ user: ada.id, collection: 'users', action, ...more });
+
+  t.strictSame(codesOf(await on('update', { item: root.id, field: 'title' })), ['reserved'], 'an administrator');
+  t.strictSame(codesOf(await on('delete', { item: root.id })), ['reserved']);
+  t.strictSame(codesOf(await on('update', { item: plain.id, field: 'password' })), []);
+  t.strictSame(codesOf(await on('update', { item: stronger.id, field: 'password' })), ['reserved'], 'more rights');
+  t.strictSame(codesOf(await on('update', { item: stronger.id, field: 'title' })), []);
+  t.strictSame(codesOf(await on('update', { item: plain.id, field: 'token' })), ['reserved']);
+  t.strictSame(codesOf(await on('update', { item: ada.id, field: 'token' })), []);
+  for (const field of ['role', 'policies', 'provider', 'external_identifier', 'auth_data', 'last_access']) {
+    t.strictSame(codesOf(await on('update', { field })), ['reserved'], field);
+    t.strictSame(codesOf(await explain({ user: root.id, collection: 'users', action: 'update', field })), [], field);
+  }
+  for (const field of ['created_at', 'email_verified_at', 'id']) {
+    t.strictSame(codesOf(await on('update', { field })), ['no_such_field'], field);
+  }
+  for (const [collection, action] of [
+    ['roles', 'delete'],
+    ['policies', 'delete'],
+    ['permissions', 'create'],
+    ['permissions', 'update'],
+    ['permissions', 'delete'],
+  ]) {
+    const answer = await explain({ user: ada.id, collection, action });
+    t.strictSame(codesOf(answer), ['reserved'], `${action} ${collection}`);
+  }
+});
+
+t.test('describes the state after changes, and writes nothing', async (t) => {
+  const { app, explain, ask } = await start(t);
+  const policy = await policyWith(app, [{ collection: 'users', action: 'read', fields: ['id'] }]);
+  const role = await createRole(app, { policies: [policy] });
+  const ada = await createUser(app, { role });
+  const question = { user: ada.id, collection: 'users', action: 'read', field: 'email' };
+  const [{ permission }] = (await explain({ ...question, field: 'id' })).because;
+  const newPolicy = randomUUID();
+  const newRole = randomUUID();
+
+  const before = await stateOf(app);
+  const announced = async () => (await rows(app.db, sql`select from ${activity}`)).length;
+  const count = await announced();
+  const after = async (changes: object, more: object = {}) => explain({ ...question, ...more, changes });
+  t.equal((await after({})).allowed, false);
+  const added = await after({ permissions: [{ policy, collection: 'users', action: 'read', fields: ['email'] }] });
+  t.match(added, { allowed: true, because: [{ policy, permission: null, change: 0, by: 'role' }] });
+  t.match(await after({ permissions: [{ id: permission, fields: ['*'] }] }), {
+    allowed: true,
+    fields: ['*'],
+    because: [{ permission, change: null }],
+  });
+  t.match(await after({ deleted: { permissions: [permission] } }, { field: 'id' }), { allowed: false });
+  t.match(await after({ policies: [{ id: policy, ip_access: ['192.0.2.1'] }] }, { field: 'id' }), { allowed: false });
+  t.match(await after({ policies: [{ id: policy, app_access: true }] }), { allowed: true, because: [{ permission: null }] });
+  // A session need not be fresh, because nothing is written.
+  t.match(await after({ policies: [{ id: policy, admin_access: true }] }), { allowed: true, filter: null });
+  t.match(await after({ policies: [{ id: policy, enforce_tfa: true }] }, { field: 'id' }), {
+    allowed: false,
+    missing: [{ code: 'second_factor' }],
+  });
+  const wider = {
+    policies: [{ id: newPolicy, name: 'New' }],
+    roles: [
+      { id: newRole, name: 'Above', policies: [newPolicy] },
+      { id: role, parent: newRole },
+    ],
+    permissions: [
+      { policy, collection: 'users', action: 'update', fields: ['title'] },
+      { policy: newPolicy, collection: 'users', action: 'read', fields: ['email'] },
+    ],
+  };
+  t.match(await after(wider), {
+    allowed: true,
+    because: [{ policy: newPolicy, policy_name: 'New', permission: null, change: 1, by: 'parent', role: newRole, role_name: 'Above' }],
+  });
+  const ofNewRole = { user: undefined, role: newRole };
+  t.match(await after(wider, ofNewRole), { allowed: true, because: [{ by: 'role' }] });
+  t.match(await after({ deleted: { roles: [role] } }, { field: 'id' }), { allowed: false });
+  t.equal(await stateOf(app), before, 'nothing is written');
+  t.equal(await announced(), count, 'nothing is recorded');
+  t.equal((await explain(question)).allowed, false);
+  t.equal((await explain({ role: newRole, collection: 'users', action: 'read' })).allowed, false);
+
+  const [administrator] = (await explain({ role: await administratorRole(app), collection: 'users', action: 'read' })).because;
+  const invalid: [what: string, changes: object, code: string][] = [
+    ['an invalid rule', { permissions: [{ id: permission, permissions: { nonsense: 1 } }] }, 'INVALID_PAYLOAD'],
+    ['an unknown field', { roles: [{ id: role, nonsense: 1 }] }, 'INVALID_PAYLOAD'],
+    ['an unknown collection', { permissions: [{ policy, collection: 'x', action: 'read' }] }, 'FAILED_VALIDATION'],
+    ['a malformed range', { policies: [{ id: policy, ip_access: ['x'] }] }, 'FAILED_VALIDATION'],
+    ['an unknown policy', { roles: [{ id: role, policies: [newPolicy] }] }, 'INVALID_FOREIGN_KEY'],
+    ['a role above itself', { roles: [{ id: role, parent: role }] }, 'INVALID_PAYLOAD'],
+    ['a long name', { roles: [{ id: role, name: 'x'.repeat(101) }] }, 'VALUE_TOO_LONG'],
+    ['no name', { roles: [{ id: role, name: null }] }, 'NOT_NULL_VIOLATION'],
+    ['an unknown permission', { permissions: [{ id: 2_000_000, fields: [] }] }, 'FORBIDDEN'],
+    ['a deleted permission', { deleted: { permissions: [2_000_000] } }, 'FORBIDDEN'],
+    ['the last administrator', { deleted: { policies: [administrator.policy] } }, 'UNPROCESSABLE_CONTENT'],
+    ['a malformed ID', { roles: [{ id: 'x' }] }, 'INVALID_PAYLOAD'],
+    ['an ID of another type', { permissions: [{ id: {} }] }, 'INVALID_PAYLOAD'],
+    ['too many', { permissions: Array.from({ length: 51 }, () => ({ id: permission })) }, 'INVALID_PAYLOAD'],
+    [
+      'too many in total',
+      { permissions: Array.from({ length: 30 }, () => ({})), roles: Array.from({ length: 30 }, () => ({})) },
+      'INVALID_PAYLOAD',
+    ],
+  ];
+  for (const [what, changes, code] of invalid) t.equal(codeOf(await ask({ ...question, changes })), code, what);
+  t.equal(await stateOf(app), before, 'invalid changes write nothing');
+});
+
+t.test('others are not affected by changes that are only explained', async (t) => {
+  const { app, get, explain } = await start(t);
+  const policy = await policyWith(app, [{ collection: 'users', action: 'read', fields: ['id'] }]);
+  const ada = await createUserWithToken(app, { policies: [policy] });
+  const changes = { permissions: [{ policy, collection: 'users', action: 'read', fields: ['*'] }] };
+  const question = { user: ada.id, collection: 'users', action: 'read', field: 'email', changes };
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, async (_, index) =>
+      index % 2 === 0 ? (await explain(question)).allowed : codeOf(await get('/users?fields=email', ada.headers)),
+    ),
+  );
+  t.strictSame(new Set(answers), new Set([true, 'FORBIDDEN']));
+  t.equal(codeOf(await get('/users?fields=email', ada.headers)), 'FORBIDDEN');
+});
+
+t.test('the filter selects the same items, and counts stop at a thousand', async (t) => {
+  const { app, explain, get } = await start(t);
+  const rule = { _or: [{ title: { _in: ['a', 'b'] } }, { _and: [{ title: { _nnull: true } }, { title: { _neq: 'c' } }] }] };
+  const policy = await policyWith(app, [{ collection: 'users', action: 'read', fields: ['id'], permissions: rule }]);
+  const ada = await createUser(app, { policies: [policy], title: 'a' });
+  await createUser(app, { title: 'c' });
+  await createUser(app, { title: 'd' });
+  const answer = await explain({ user: ada.id, collection: 'users', action: 'read' });
+  t.match(answer, { counts: { items: 2, more_items: false } });
+  const found = await get(`/users?filter=${encodeURIComponent(JSON.stringify(answer.filter))}`, asAdmin);
+  t.equal(found.json().data.length, 2);
+  await app.db.execute(
+    sql`insert into ${users} (id, email, status, provider) select gen_random_uuid(), 'many-' || n || '@example.com', 'draft', 'default' from generate_series(1, 1100) n`,
+  );
+  const root = await explain({ role: await administratorRole(app), collection: 'users', action: 'read' });
+  t.match(root, { counts: { items: 1000, more_items: true } });
+});
+
+async function administratorRole(app: FastifyInstance): Promise<string> {
+  const [found] = await rows<{ role: string }>(
+    app.db,
+    sql`select rp.role from ${rolePolicies} rp join ${policies} p on p.id = rp.policy where p.admin_access and p.name = 'Administrator'`,
+  );
+  return found?.role ?? '';
+}
