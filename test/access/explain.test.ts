@@ -221,7 +221,10 @@ t.test('covers the settings, and the public policy', async (t) => {
     t.strictSame(codesOf(await on('update', { field: 'self_service' })), ['reserved']);
     t.strictSame(codesOf(await on('delete')), ['no_operation']);
     t.strictSame(codesOf(await on('update', { field: 'nothing' })), ['no_such_field']);
-    t.match(await explain({ ...subject, collection: 'users', action: 'read' }), { allowed: true, counts: { items: 1 } });
+    t.match(await explain({ ...subject, collection: 'users', action: 'read' }), {
+      allowed: true,
+      counts: { items: 1 },
+    });
     t.match(await explain({ ...subject, collection: 'directus_users', action: 'read' }), { allowed: true });
   }
 });
@@ -287,7 +290,10 @@ t.test('describes the state after changes, and writes nothing', async (t) => {
   });
   t.match(await after({ deleted: { permissions: [permission] } }, { field: 'id' }), { allowed: false });
   t.match(await after({ policies: [{ id: policy, ip_access: ['192.0.2.1'] }] }, { field: 'id' }), { allowed: false });
-  t.match(await after({ policies: [{ id: policy, app_access: true }] }), { allowed: true, because: [{ permission: null }] });
+  t.match(await after({ policies: [{ id: policy, app_access: true }] }), {
+    allowed: true,
+    because: [{ permission: null }],
+  });
   // A session need not be fresh, because nothing is written.
   t.match(await after({ policies: [{ id: policy, admin_access: true }] }), { allowed: true, filter: null });
   t.match(await after({ policies: [{ id: policy, enforce_tfa: true }] }, { field: 'id' }), {
@@ -307,7 +313,17 @@ t.test('describes the state after changes, and writes nothing', async (t) => {
   };
   t.match(await after(wider), {
     allowed: true,
-    because: [{ policy: newPolicy, policy_name: 'New', permission: null, change: 1, by: 'parent', role: newRole, role_name: 'Above' }],
+    because: [
+      {
+        policy: newPolicy,
+        policy_name: 'New',
+        permission: null,
+        change: 1,
+        by: 'parent',
+        role: newRole,
+        role_name: 'Above',
+      },
+    ],
   });
   const ofNewRole = { user: undefined, role: newRole };
   t.match(await after(wider, ofNewRole), { allowed: true, because: [{ by: 'role' }] });
@@ -317,7 +333,8 @@ t.test('describes the state after changes, and writes nothing', async (t) => {
   t.equal((await explain(question)).allowed, false);
   t.equal((await explain({ role: newRole, collection: 'users', action: 'read' })).allowed, false);
 
-  const [administrator] = (await explain({ role: await administratorRole(app), collection: 'users', action: 'read' })).because;
+  const [administrator] = (await explain({ role: await administratorRole(app), collection: 'users', action: 'read' }))
+    .because;
   const invalid: [what: string, changes: object, code: string][] = [
     ['an invalid rule', { permissions: [{ id: permission, permissions: { nonsense: 1 } }] }, 'INVALID_PAYLOAD'],
     ['an unknown field', { roles: [{ id: role, nonsense: 1 }] }, 'INVALID_PAYLOAD'],
@@ -360,7 +377,9 @@ t.test('others are not affected by changes that are only explained', async (t) =
 
 t.test('the filter selects the same items, and counts stop at a thousand', async (t) => {
   const { app, explain, get } = await start(t);
-  const rule = { _or: [{ title: { _in: ['a', 'b'] } }, { _and: [{ title: { _nnull: true } }, { title: { _neq: 'c' } }] }] };
+  const rule = {
+    _or: [{ title: { _in: ['a', 'b'] } }, { _and: [{ title: { _nnull: true } }, { title: { _neq: 'c' } }] }],
+  };
   const policy = await policyWith(app, [{ collection: 'users', action: 'read', fields: ['id'], permissions: rule }]);
   const ada = await createUser(app, { policies: [policy], title: 'a' });
   await createUser(app, { title: 'c' });

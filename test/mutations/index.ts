@@ -1,6 +1,7 @@
 import { answersAndMails } from './answers-and-mails.js';
 import { applications } from './applications.js';
 import { emailLogin } from './email-login.js';
+import { explanations } from './explanations.js';
 import { http } from './http.js';
 import type { Mutation } from './mutation.js';
 import { pages } from './pages.js';
@@ -33,6 +34,7 @@ export const mutations: readonly Mutation[] = [
   ...tokens,
   ...providers,
   ...queriesAndRights,
+  ...explanations,
   ...queryCost,
   ...http,
   ...platform,
