@@ -19,6 +19,7 @@ import {
 import type { FailureReason } from '../schemas/activity.js';
 import type { KeyPairAlgorithm } from '../schemas/jwks.js';
 import type { AuthenticationMethod } from '../schemas/sessions.js';
+import type { StatisticsInterval, StatisticsSeries } from '../schemas/statistics.js';
 import { inLowerCase } from './lower-case.js';
 
 const moment = (name: string) => timestamp(name, { withTimezone: true, precision: 3, mode: 'date' });
@@ -131,6 +132,12 @@ export const users = pgTable(
     uniqueIndex('users_token_hash_unique').on(table.tokenHash),
     uniqueIndex('users_external_identifier_unique').on(table.provider, table.externalIdentifier),
     index('users_role_index').on(table.role),
+    // For the statistics. Only few users have such a row, so other changes do not write to these indexes.
+    index('users_invited_index').on(table.createdAt).where(sql`${table.status} = 'invited'`),
+    index('users_unverified_index')
+      .on(table.id)
+      .where(sql`${table.status} = 'active' and ${table.email} is not null and ${table.emailVerifiedAt} is null`),
+    index('users_tfa_locked_index').on(table.tfaLockedUntil).where(sql`${table.tfaLockedUntil} is not null`),
     check(
       'users_status_check',
       sql`${table.status} in ('draft', 'invited', 'unverified', 'active', 'suspended', 'archived')`,
@@ -168,6 +175,18 @@ export const userUses = pgTable(
   // Latest first, so that only rows with the same hour still have to be sorted.
   (table) => [index('user_uses_order_index').on(sql`${table.lastAccessHour} desc`, table.neverUsed)],
 );
+
+/**
+ * For each user and each hour in which they used the API, a row until the use has been counted in `activity_counts`. A trigger on
+ * `user_uses` inserts it (`add_active_hour` in `migrations/`), in the same transaction and without waiting for other transactions.
+ */
+export const activeHours = pgTable('active_hours', {
+  id: bigint('id', { mode: 'number' }).primaryKey().generatedAlwaysAsIdentity(),
+  /** In UTC. */
+  hour: timestamp('hour', { precision: 0 }).notNull(),
+  /** The hour in which the same user used the API before; null: never. */
+  previous: timestamp('previous', { precision: 0 }),
+});
 
 /**
  * The number of users, as the sum of these rows. For each statement that adds or deletes users, a trigger on `users` inserts a
@@ -356,6 +375,9 @@ export const loginAttempts = pgTable(
   (table) => [
     index('login_attempts_last_attempt_at_index').on(table.lastAttemptAt),
     index('login_attempts_account_index').on(table.account),
+    index('login_attempts_locked_index')
+      .on(table.lockedUntil, table.account)
+      .where(sql`${table.lockedUntil} is not null`),
   ],
 );
 
@@ -761,8 +783,26 @@ export const activityChain = pgTable(
     headHash: varchar('head_hash', { length: 64 }).notNull(),
     /** HMAC of all columns before this one. */
     seal: varchar('seal', { length: 64 }).notNull(),
+    /** The position of the last row that is included in `activity_counts`. */
+    countedPosition: bigint('counted_position', { mode: 'number' }).notNull().default(0),
   },
   (table) => [check('activity_chain_single_row', sql`${table.id} = 1`)],
+);
+
+/**
+ * How often something happened in an hour, day, week, or month in UTC. Rows are added up in the background, from `activity` and
+ * `active_hours`. They remain when rows of `activity` are removed.
+ */
+export const activityCounts = pgTable(
+  'activity_counts',
+  {
+    unit: varchar('unit', { length: 8 }).$type<StatisticsInterval>().notNull(),
+    series: varchar('series', { length: 32 }).$type<StatisticsSeries>().notNull(),
+    /** When the hour, day, week, or month begins. */
+    start: timestamp('start', { precision: 0 }).notNull(),
+    count: bigint('count', { mode: 'number' }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.unit, table.series, table.start] })],
 );
 
 /** Key pairs that sign tokens. The times determine which one of an algorithm signs; all of them verify. */

@@ -2,6 +2,7 @@ import { permissionsRoutes } from './access/permissions.js';
 import { policiesRoutes } from './access/policies.js';
 import { rolesRoutes } from './access/roles.js';
 import { activityRoutes } from './activity/index.js';
+import { statisticsRoutes } from './activity/read-statistics.js';
 import type { App } from './app.js';
 import { clientsRoutes } from './applications/clients.js';
 import { grantsRoutes } from './applications/grants.js';
@@ -45,6 +46,7 @@ export async function routes(app: App): Promise<void> {
   await app.register(resourcesRoutes, { prefix: '/resources' });
   await app.register(mailsRoutes, { prefix: '/mails' });
   await app.register(activityRoutes, { prefix: '/activity' });
+  await app.register(statisticsRoutes, { prefix: '/statistics' });
   await app.register(serverRoutes, { prefix: '/server' });
   await app.register(wellKnownRoutes, { prefix: '/.well-known' });
   await app.register(protocolRoutes, { prefix: '/oauth' });

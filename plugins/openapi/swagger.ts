@@ -28,7 +28,7 @@ const tags = [
   { name: 'Clients', description: 'Manage the applications that sign users in with Gatehouse.' },
   { name: 'Resources', description: "Manage the APIs that accept Gatehouse's access tokens." },
   { name: 'Emails', description: 'List queued emails and retry failed ones.' },
-  { name: 'Activity', description: 'Read the audit log.' },
+  { name: 'Activity', description: 'Read the audit log and statistics.' },
   { name: 'Server', description: 'Check the health of the service and read its public settings.' },
 ];
 

@@ -26,7 +26,7 @@ import { fixedStatement, rows } from '../../statements.js';
 export type ActivityRow = typeof activity.$inferSelect;
 
 /** Where the chain begins and ends. */
-export type ChainEnds = Omit<typeof activityChain.$inferSelect, 'id'>;
+export type ChainEnds = Omit<typeof activityChain.$inferSelect, 'id' | 'countedPosition'>;
 
 /** A row that has no position in the chain yet. */
 export type NewActivity = Omit<ActivityRow, 'position' | 'hash'>;
