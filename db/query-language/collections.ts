@@ -62,9 +62,16 @@ export interface ListField {
   kind: 'list';
   target: CollectionName;
   /** Either the column of the target that holds this item's key, or the table that links the two. */
-  link: { column: string } | { table: PgTable; own: string; other: string };
+  link: { column: string } | LinkTable;
   /** The links are data of the item, like a key. Their ids are returned whether or not the caller may read the items they refer to. */
   held?: true;
+}
+
+/** A table that links items: the columns with the keys of this item and of the other one. */
+export interface LinkTable {
+  table: PgTable;
+  own: string;
+  other: string;
 }
 
 export type Field = ValueField | ListField;

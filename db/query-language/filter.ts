@@ -37,6 +37,10 @@ export type AccessView = (collection: CollectionName) => readonly ReadGrant[];
 /** Gives access to everything: for administrators, and for the evaluation of rules. */
 export const seesAll: AccessView = () => [{ fields: '*', rule: null }];
 
+/** Whether the grants make every field of every item visible. */
+export const coverEverything = (grants: readonly ReadGrant[]): boolean =>
+  grants.some(({ fields, rule }) => fields === '*' && rule === null);
+
 /** Whether a query may name a field at all, on any item. */
 export const isReadable = (grants: readonly ReadGrant[], field: string): boolean =>
   grants.some(({ fields }) => fields === '*' || fields.has(field));

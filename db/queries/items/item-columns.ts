@@ -4,12 +4,13 @@ import {
   type Collection,
   collections,
   type Field,
+  type LinkTable,
   type ListField,
   type ValueField,
 } from '../../query-language/collections.js';
 import { type Compiler, createCompiler, type Row } from '../../query-language/compile.js';
 import type { FieldTree } from '../../query-language/fields.js';
-import { seesAll } from '../../query-language/filter.js';
+import { type AccessView, coverEverything, seesAll } from '../../query-language/filter.js';
 import { writeStatement } from '../../statements.js';
 
 /** Maximum number of items of a list that are returned inside another item. */
@@ -44,8 +45,20 @@ export function selectColumns(compiler: Compiler, row: Row, fields: FieldTree, o
 
 const written = createBoundedCache<SQL>(200);
 
+/** Whether the caller may read these fields on every item, so that the values do not depend on who the caller is. */
+export const seesEvery = (access: AccessView, { name, fields }: Collection, tree: FieldTree): boolean =>
+  coverEverything(access(name)) &&
+  [...tree].every(([fieldName, subtree]) => {
+    const field = fields.get(fieldName);
+    const isOnlyKeys = subtree === null && (field?.kind === 'value' || field?.held === true);
+    return (
+      field?.target === undefined || isOnlyKeys || seesEvery(access, collections[field.target], subtree ?? new Map())
+    );
+  });
+
 /**
- * The same for callers who may read everything. The text contains no values, so it is reused for the same set of fields.
+ * The same for callers who see all of these fields ({@link seesEvery}). The text contains no values, so it is reused for the same set
+ * of fields.
  * @param row the first row of a statement
  */
 export function compiledColumns(compiler: Compiler, row: Row, fields: FieldTree, options: ColumnOptions): SQL {
@@ -154,15 +167,24 @@ function inlineItem(compiler: Compiler, row: Row, fields: FieldTree, key: SQL): 
 
 /** @param isFollowed whether to return the items rather than their keys */
 function listOutput(compiler: Compiler, row: Row, name: string, list: ListField, isFollowed: boolean): SQL {
+  const own = compiler.column(row, 'id');
+  if (list.held && 'table' in list.link && !isFollowed) return compiler.masked(row, name, heldKeys(list.link, own));
   const items = compiler.row(collections[list.target]);
   const { from, owner } = compiler.linked(list, items);
   const id = compiler.column(items, 'id');
   const visible = compiler.visible(items);
   // Unless the links are data of this item, a key is returned only if the caller may read it on the related item.
   const key = compiler.field(items, 'id');
-  const seen = isFollowed ? visible : list.held ? sql`true` : sql`${visible} and ${key} is not null`;
-  const found = sql`(select coalesce(json_agg(item), '[]') from (select ${id} as item from ${from} where ${owner} = ${compiler.column(row, 'id')} and ${seen} order by ${id} limit ${sql.raw(String(maxNested))}) nested)`;
+  const seen = isFollowed ? visible : sql`${visible} and ${key} is not null`;
+  const found = sql`(select coalesce(json_agg(item), '[]') from (select ${id} as item from ${from} where ${owner} = ${own} and ${seen} order by ${id} limit ${sql.raw(String(maxNested))}) nested)`;
   return compiler.masked(row, name, found);
+}
+
+/** The keys that an item holds in a table of links. Most items hold none, and checking that first costs less than sorting. */
+function heldKeys({ table, own, other }: LinkTable, item: SQL): SQL {
+  const from = sql`from ${table} where ${sql.identifier(own)} = ${item}`;
+  const keys = sql`array(select ${sql.identifier(other)} ${from} order by 1 limit ${sql.raw(String(maxNested))})`;
+  return sql`case when (select true ${from} limit 1) then array_to_json(${keys}) else '[]' end`;
 }
 
 /** The same for callers who may read the whole item, with these fields. */

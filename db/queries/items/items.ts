@@ -5,7 +5,7 @@ import type { Executor } from '../../client.js';
 import { type Collection, collections, type ValueField } from '../../query-language/collections.js';
 import { arrayOf, type Compiler, createCompiler, literal, type Row, typeName } from '../../query-language/compile.js';
 import type { FieldTree } from '../../query-language/fields.js';
-import { type AccessView, coverAllItems, seesAll } from '../../query-language/filter.js';
+import { type AccessView, coverAllItems } from '../../query-language/filter.js';
 import { invalidQuery } from '../../query-language/invalid-query.js';
 import type { Aggregate, Query, Selection, SortKey } from '../../query-language/query.js';
 import { mayContain, searchedTexts } from '../../query-language/search-text.js';
@@ -19,6 +19,7 @@ import {
   iso,
   output,
   rowSize,
+  seesEvery,
   selectColumns,
 } from './item-columns.js';
 
@@ -245,10 +246,9 @@ async function readRows(
     const compiler = createCompiler(access);
     const row = compiler.row(collection);
     const options = { withId, ...(maxBytes === undefined ? {} : { maxBytes }) };
-    const columns =
-      access === seesAll
-        ? compiledColumns(compiler, row, fields, options)
-        : selectColumns(compiler, row, fields, options);
+    const columns = seesEvery(access, collection, fields)
+      ? compiledColumns(compiler, row, fields, options)
+      : selectColumns(compiler, row, fields, options);
     return sql`select ${columns} ${rest(compiler, row)}`;
   };
   // No collection has more than five long fields. There are only two size limits, so that many queries share a statement.
