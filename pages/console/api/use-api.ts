@@ -54,7 +54,11 @@ export interface Page<T> extends Loaded<readonly T[]> {
  * Reads a list page by page, with cursors: every page takes the same time, however many items there are.
  * @param query without `limit`, `cursor`, and `meta`. A change of the query leads back to the first page.
  */
-export function usePage<T>(path: PathWith<'get'> | undefined, query: Query, limit = 50): Page<T> {
+export function usePage<T>(
+  path: PathWith<'get'> | undefined,
+  query: Query,
+  { limit = 50, refreshMs = 0 }: { limit?: number; refreshMs?: number } = {},
+): Page<T> {
   const place = path === undefined ? '' : urlOf(path, { query: { ...query, limit } });
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const [shownPlace, setShownPlace] = useState(place);
@@ -66,6 +70,7 @@ export function usePage<T>(path: PathWith<'get'> | undefined, query: Query, limi
   const current = isSame ? cursors : [];
   const loaded = useApi<'/users'>(path as '/users' | undefined, {
     query: { ...query, limit, meta: 'cursor', cursor: current.at(-1) },
+    refreshMs,
   });
   const { data, ...rest } = loaded;
   const { data: rows, meta } = (data ?? {}) as { data?: readonly T[]; meta?: Meta };

@@ -32,6 +32,12 @@ export type Group = (typeof groups)[number];
 /** All screens, in the order of the navigation. Each has its own folder, and is loaded when it is first opened. */
 export const screens: readonly Entry[] = [
   {
+    paths: ['/overview'],
+    load: () => import('../screens/overview/index.js'),
+    isOpenTo: ({ can }) => can('read', 'activity'),
+    entry: { text: 'nav_overview', icon: 'overview', group: 'main', key: 'o' },
+  },
+  {
     paths: ['/users'],
     load: () => import('../screens/users/index.js'),
     isOpenTo: ({ can }) => can('read', 'users'),
@@ -41,6 +47,47 @@ export const screens: readonly Entry[] = [
     paths: ['/users/:id', '/users/:id/:part'],
     load: () => import('../screens/user/index.js'),
     isOpenTo: ({ can }) => can('read', 'users'),
+  },
+  {
+    paths: ['/invitations'],
+    load: () => import('../screens/invitations/index.js'),
+    isOpenTo: ({ canUse }) => canUse('read', 'users', 'status') && canUse('read', 'users', 'email'),
+    entry: { text: 'nav_invitations', icon: 'invitation', group: 'main', key: 'i' },
+  },
+  {
+    paths: ['/applications'],
+    load: () => import('../screens/applications/index.js'),
+    isOpenTo: ({ can }) => can('read', 'clients'),
+    entry: { text: 'nav_applications', icon: 'application', group: 'applications', key: 'a' },
+  },
+  {
+    paths: ['/applications/:id'],
+    load: () => import('../screens/application/index.js'),
+    isOpenTo: ({ can }) => can('read', 'clients'),
+  },
+  {
+    paths: ['/apis'],
+    load: () => import('../screens/apis/index.js'),
+    isOpenTo: ({ can }) => can('read', 'resources'),
+    entry: { text: 'nav_apis', icon: 'link', group: 'applications', key: 'r' },
+  },
+  {
+    paths: ['/activity'],
+    load: () => import('../screens/activity/index.js'),
+    isOpenTo: ({ can }) => can('read', 'activity'),
+    entry: { text: 'nav_activity', icon: 'activity', group: 'observe', key: 'h' },
+  },
+  {
+    paths: ['/emails'],
+    load: () => import('../screens/emails/index.js'),
+    isOpenTo: ({ can }) => can('read', 'mails'),
+    entry: { text: 'nav_emails', icon: 'email', group: 'observe', key: 'e' },
+  },
+  {
+    paths: ['/settings'],
+    load: () => import('../screens/settings/index.js'),
+    isOpenTo: ({ can }) => can('read', 'settings'),
+    entry: { text: 'nav_settings', icon: 'settings', group: 'project', key: 's' },
   },
 ];
 

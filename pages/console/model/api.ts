@@ -944,6 +944,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/permissions/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["explainPermissions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/permissions": {
         parameters: {
             query?: never;
@@ -1128,6 +1144,22 @@ export interface paths {
             cookie?: never;
         };
         get: operations["readActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["readStatistics"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1352,6 +1384,32 @@ export interface components {
         AddPasskeyBody: {
             credential: components["schemas"]["RegistrationCredential"];
             name?: string;
+        };
+        Attention: {
+            failed_emails: {
+                count: number;
+                estimated: boolean;
+            };
+            locked_accounts: {
+                count: number;
+                estimated: boolean;
+            };
+            pending_invitations: {
+                count: number;
+                estimated: boolean;
+            };
+            expired_invitations: {
+                count: number;
+                estimated: boolean;
+            };
+            unverified_users: {
+                count: number;
+                estimated: boolean;
+            };
+            administrators_without_second_factor: {
+                count: number;
+                estimated: boolean;
+            };
         };
         ChangeMyPasswordBody: {
             password: string;
@@ -1615,6 +1673,58 @@ export interface components {
             secret: string;
             otp: string;
         };
+        ExplainBody: {
+            /** Format: uuid */
+            user?: string;
+            /** Format: uuid */
+            role?: string;
+            /** @enum {boolean} */
+            public?: true;
+            collection: string;
+            /** @enum {string} */
+            action: "create" | "read" | "update" | "delete";
+            item?: string | number;
+            field?: string;
+            ip?: string;
+            changes?: {
+                policies?: {
+                    [key: string]: unknown;
+                }[];
+                roles?: {
+                    [key: string]: unknown;
+                }[];
+                permissions?: {
+                    [key: string]: unknown;
+                }[];
+                deleted?: {
+                    permissions?: number[];
+                    roles?: string[];
+                    policies?: string[];
+                };
+            };
+        };
+        Explanation: {
+            allowed: boolean;
+            fields: string[];
+            filter: {
+                [key: string]: unknown;
+            } | null;
+            validation: {
+                [key: string]: unknown;
+            } | null;
+            because: components["schemas"]["PermissionReason"][];
+            missing: components["schemas"]["MissingPermission"][];
+            requires_tfa: boolean;
+            counts: {
+                fields: number;
+                all_fields: number;
+                items: number | null;
+                more_items: boolean;
+            };
+        };
+        ExplanationResponse: {
+            data: components["schemas"]["Explanation"];
+        };
         GenerateTfaSecretBody: {
             password?: string;
         };
@@ -1675,6 +1785,17 @@ export interface components {
             /** Format: date-time */
             created_at: string;
             last_used_at: string | null;
+        };
+        IntervalCounts: {
+            /** Format: date-time */
+            start: string;
+            active_users: number | null;
+            sign_ups: number;
+            sign_ins: number;
+            failed_sign_ins: number;
+            lockouts: number;
+            password_resets: number;
+            refusals_omitted: number;
         };
         IntrospectionResponse: {
             active: boolean;
@@ -1778,6 +1899,14 @@ export interface components {
         };
         /** @enum {string} */
         MetaName: "total_count" | "filter_count" | "cursor" | "*";
+        MissingPermission: {
+            /** @enum {string} */
+            code: "no_such_user" | "no_such_role" | "user_not_active" | "second_factor" | "no_operation" | "no_permission" | "other_addresses" | "no_such_field" | "field_not_permitted" | "no_such_item" | "item_not_reached" | "required_field" | "reserved";
+            message: string;
+            field?: string;
+            /** Format: uuid */
+            policy?: string;
+        };
         MyPermissions: {
             [key: string]: components["schemas"]["CollectionAccess"];
         };
@@ -2027,6 +2156,17 @@ export interface components {
         PermissionQueryResponse: {
             data: components["schemas"]["Permission"][] | unknown[];
             meta?: components["schemas"]["Meta"];
+        };
+        PermissionReason: {
+            /** Format: uuid */
+            policy: string;
+            policy_name: string;
+            permission: number | null;
+            change: number | null;
+            /** @enum {string} */
+            by: "role" | "parent" | "user" | "public";
+            role: string | null;
+            role_name: string | null;
         };
         PermissionResponse: {
             data: components["schemas"]["Permission"];
@@ -2431,6 +2571,21 @@ export interface components {
         };
         SettingsResponse: {
             data: components["schemas"]["Settings"];
+        };
+        Statistics: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            /** @enum {string} */
+            interval: "hour" | "day" | "week" | "month";
+            estimated: boolean;
+            intervals: components["schemas"]["IntervalCounts"][];
+            total_users: number;
+            attention: components["schemas"]["Attention"];
+        };
+        StatisticsResponse: {
+            data: components["schemas"]["Statistics"];
         };
         TfaSecret: {
             secret: string;
@@ -4654,6 +4809,29 @@ export interface operations {
             };
         };
     };
+    explainPermissions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExplainBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExplanationResponse"];
+                };
+            };
+        };
+    };
     listPermissions: {
         parameters: {
             query?: {
@@ -5344,6 +5522,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ActivityResponse"];
+                };
+            };
+        };
+    };
+    readStatistics: {
+        parameters: {
+            query?: {
+                from?: string;
+                to?: string;
+                interval?: "hour" | "day" | "week" | "month";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatisticsResponse"];
                 };
             };
         };

@@ -29,7 +29,8 @@ const columns: readonly Column<Activity>[] = [
 /** What the user did, from the audit log. */
 export function History({ user }: { user: UserItem; reload: () => void }) {
   const list = usePage<Activity>('/activity', {
-    filter: { user: { _eq: user.id } },
+    // In a refused sign-in, the user is only what it is about.
+    filter: { _or: [{ user: { _eq: user.id } }, { item: { _eq: user.id } }] },
     fields: 'id,timestamp,action,outcome,reason,code,ip',
     sort: '-timestamp',
   });

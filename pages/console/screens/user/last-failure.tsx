@@ -13,7 +13,8 @@ export function LastFailure({ user }: { user: UserItem }) {
   const { can } = useAccess();
   const { data } = useApi(can('read', 'activity') ? '/activity' : undefined, {
     query: {
-      filter: { user: { _eq: user.id }, action: { _eq: 'login' } },
+      // In a refused sign-in, the user is only what it is about.
+      filter: { action: { _eq: 'login' }, _or: [{ user: { _eq: user.id } }, { item: { _eq: user.id } }] },
       fields: 'outcome,reason,code,timestamp,ip,user_agent',
       sort: '-timestamp',
       limit: 1,

@@ -1,0 +1,193 @@
+import { useState } from 'preact/hooks';
+import { Link } from 'wouter-preact';
+import type { Activity, User } from '../../api/types.js';
+import { useApi, usePage } from '../../api/use-api.js';
+import { useNames } from '../../api/use-names.js';
+import { useAccess } from '../../app/access.js';
+import { useUrlState } from '../../app/url-state.js';
+import { Badge } from '../../components/badge.js';
+import { Button } from '../../components/button.js';
+import { Dialog } from '../../components/dialog.js';
+import { Failure } from '../../components/failure.js';
+import { SelectField } from '../../components/field.js';
+import { Copyable, Empty, Fact, Facts, Screen } from '../../components/layout.js';
+import { nameOf } from '../../components/person.js';
+import { Picker } from '../../components/picker.js';
+import { type Column, Pager, Table } from '../../components/table.js';
+import { Ago, Time } from '../../components/time.js';
+import { fieldOf } from '../../model/fields.js';
+import { actionText, choiceText, fieldText, t, textIfAny } from '../../texts.js';
+
+type Event = Omit<Activity, 'user'> & { user?: User | string | null };
+
+/** Milliseconds between requests while the list is live. */
+const liveMs = 5_000;
+
+/** Who did it: the name of the user, if the caller may read it. */
+export function Actor({ user }: { user: Event['user'] }) {
+  if (!user) return <span class="muted">{t('activity_nobody')}</span>;
+  const id = typeof user === 'string' ? user : (user.id ?? '');
+  return <Link href={`/users/${id}`}>{typeof user === 'string' ? id : nameOf(user, id)}</Link>;
+}
+
+interface ConcernedProps {
+  collection: Event['collection'];
+  item: Event['item'];
+  name: string | undefined;
+}
+
+/** What was changed, or whose account it was about. */
+function Concerned({ collection, item, name }: ConcernedProps) {
+  const kind = collection ? (textIfAny(`nav_${collection}`) ?? fieldText(collection)) : '–';
+  if (collection !== 'users' || !item) return <>{kind}</>;
+  return <Link href={`/users/${item}`}>{name ?? item}</Link>;
+}
+
+const reasonText = ({ reason, code }: Event) => textIfAny(`user_failure_${reason ?? code}`) ?? reason ?? code;
+
+const columns: readonly Column<Event>[] = [
+  { key: 'timestamp', title: t('user_when'), cell: ({ timestamp }) => <Ago time={timestamp} /> },
+  { key: 'action', title: t('user_event'), cell: ({ action }) => <strong>{actionText(action ?? '')}</strong> },
+  { key: 'user', title: t('activity_who'), cell: ({ user }) => <Actor user={user} /> },
+  {
+    key: 'outcome',
+    title: t('user_outcome'),
+    cell: (event) =>
+      event.outcome === 'failure' ? (
+        <>
+          <Badge tone="bad">{choiceText('failure')}</Badge> <span class="muted">{reasonText(event)}</span>
+        </>
+      ) : (
+        <Badge tone="good">{choiceText('success')}</Badge>
+      ),
+  },
+  { key: 'ip', title: t('user_address'), cell: ({ ip }) => ip ?? '–', isSecondary: true },
+];
+
+/** The audit log. */
+export default function ActivityScreen() {
+  const [state, change] = useUrlState<'action' | 'outcome' | 'user' | 'live'>();
+  const [opened, setOpened] = useState<Event>();
+  const { action = '', outcome = '', user, live } = state;
+  const picked = useApi(user === undefined ? undefined : '/users/{id}', {
+    params: { id: user ?? '' },
+    query: { fields: 'id,first_name,last_name,email' },
+  });
+  const conditions = {
+    ...(action === '' ? {} : { action: { _eq: action } }),
+    ...(outcome === '' ? {} : { outcome: { _eq: outcome } }),
+    ...(user === undefined ? {} : { user: { _eq: user } }),
+  };
+  const list = usePage<Event>(
+    '/activity',
+    {
+      fields: '*,user.id,user.first_name,user.last_name,user.email',
+      sort: '-timestamp',
+      ...(Object.keys(conditions).length > 0 ? { filter: conditions } : {}),
+    },
+    { refreshMs: live === undefined ? 0 : liveMs },
+  );
+  const { can } = useAccess();
+  const names = useNames(
+    can('read', 'users')
+      ? list.data?.filter(({ collection }) => collection === 'users').map(({ item }) => item)
+      : undefined,
+  );
+  const concerns: Column<Event> = {
+    key: 'item',
+    title: t('activity_concerns'),
+    cell: ({ collection, item }) => <Concerned collection={collection} item={item} name={names.get(item ?? '')} />,
+    isSecondary: true,
+  };
+  const choicesOf = (name: string, textOf: (value: string) => string) => [
+    { value: '', text: t('activity_all') },
+    ...(fieldOf('activity', name)?.choices ?? []).map((value) => ({ value, text: textOf(value) })),
+  ];
+  return (
+    <Screen
+      title={t('nav_activity')}
+      lead={t('activity_lead')}
+      actions={
+        <Button
+          icon="bolt"
+          pressed={live !== undefined}
+          onPress={() => change({ live: live === undefined ? 'on' : undefined })}
+        >
+          {t('activity_live')}
+        </Button>
+      }
+    >
+      <div class="toolbar filters">
+        <SelectField
+          label={t('user_event')}
+          value={action}
+          options={choicesOf('action', actionText)}
+          onChange={(next) => change({ action: next })}
+        />
+        <SelectField
+          label={t('user_outcome')}
+          value={outcome}
+          options={choicesOf('outcome', choiceText)}
+          onChange={(next) => change({ outcome: next })}
+        />
+        <Picker
+          kind="users"
+          label={t('activity_who')}
+          value={user === undefined ? undefined : { id: user, name: nameOf(picked.data?.data ?? {}, user) }}
+          onChange={(next) => change({ user: next?.id })}
+        />
+      </div>
+      <Failure failure={list.failure} retry={list.reload} />
+      <Table
+        label={t('nav_activity')}
+        columns={[
+          ...columns.slice(0, 3),
+          concerns,
+          ...columns.slice(3),
+          {
+            key: 'details',
+            title: t('activity_details'),
+            align: 'end',
+            cell: (event) => (
+              <Button kind="quiet" icon="eye" label={t('activity_details')} onPress={() => setOpened(event)} />
+            ),
+          },
+        ]}
+        rows={list.data}
+        rowKey={({ id }) => id ?? ''}
+        rowName={({ action: name }) => actionText(name ?? '')}
+        isLoading={list.isLoading && live === undefined}
+        isCompact
+        empty={
+          <Empty icon="activity" title={t('activity_none_title')}>
+            {t('activity_none')}
+          </Empty>
+        }
+      />
+      <Pager number={list.number} next={list.next} previous={list.previous} />
+      {opened && (
+        <Dialog title={actionText(opened.action ?? '')} onClose={() => setOpened(undefined)} size="large">
+          <Facts>
+            <Fact name={t('user_when')}>
+              <Time time={opened.timestamp} />
+            </Fact>
+            <Fact name={t('activity_who')}>
+              <Actor user={opened.user} />
+            </Fact>
+            {Object.entries(opened)
+              .filter(([name, value]) => !['id', 'timestamp', 'user', 'action'].includes(name) && value !== null)
+              .map(([name, value]) => (
+                <Fact key={name} name={fieldText(name)}>
+                  {name === 'item' || name === 'request_id' ? (
+                    <Copyable value={String(value)} />
+                  ) : (
+                    [value].flat().map(String).join(', ')
+                  )}
+                </Fact>
+              ))}
+          </Facts>
+        </Dialog>
+      )}
+    </Screen>
+  );
+}
