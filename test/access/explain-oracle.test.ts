@@ -153,8 +153,8 @@ const subset = <T>(list: readonly T[], maxLength = 4) => fc.subarray([...list], 
 const permission = (focus: Name, focusAction: Action) =>
   fc
     .tuple(
-      fc.oneof({ weight: 3, arbitrary: fc.constant(focus) }, { weight: 1, arbitrary: collection }),
-      fc.oneof({ weight: 3, arbitrary: fc.constant(focusAction) }, { weight: 1, arbitrary: action }),
+      fc.oneof({ weight: 5, arbitrary: fc.constant(focus) }, { weight: 1, arbitrary: collection }),
+      fc.oneof({ weight: 5, arbitrary: fc.constant(focusAction) }, { weight: 1, arbitrary: action }),
     )
     .chain(([name, what]) =>
       fc.record({
@@ -162,7 +162,7 @@ const permission = (focus: Name, focusAction: Action) =>
         collection: fc.constant(name),
         action: fc.constant(what),
         fields: fc.oneof(
-          { weight: 2, arbitrary: fc.constant<string[] | null>(['*']) },
+          { weight: 5, arbitrary: fc.constant<string[] | null>(['*']) },
           { weight: 1, arbitrary: fc.constant<string[] | null>(null) },
           {
             weight: 6,
@@ -256,11 +256,11 @@ const setup = fc.tuple(collection, action).chain(([name, what]) =>
       ),
     ),
     roles: fc.tuple(...roleIds.map(() => fc.record({ policies: subset(policyIds, 2), hasParent: fc.boolean() }))),
-    permissions: fc.array(permission(name, what), { minLength: 1, maxLength: 6 }),
+    permissions: fc.array(permission(name, what), { minLength: 2, maxLength: 6 }),
     publicPolicy: fc.boolean(),
     subject: fc.record({
       role: fc.constantFrom(null, ...roleIds),
-      policies: fc.subarray(policyIds, { minLength: 1, maxLength: 3 }),
+      policies: fc.subarray(policyIds, { minLength: 2 }),
       status: fc.constantFrom('active', 'active', 'active', 'active', 'active', 'suspended'),
       hasTfa: fc.boolean(),
     }),
