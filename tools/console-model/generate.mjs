@@ -1,6 +1,6 @@
 // Generates what the console knows about the API from `openapi.yaml`: the types of its requests and responses
-// (`pages/console/model/api.ts`), and the collections with their fields (`pages/console/model/collections.ts`), from which the console
-// builds its filters, columns, and forms. `npm run openapi` runs it.
+// (`pages/console/model/api.ts`), the collections with their fields (`pages/console/model/collections.ts`), and the operators of filters
+// (`pages/console/model/operators.ts`), from which the console builds its filters, columns, and forms. `npm run openapi` runs it.
 import { readFileSync, writeFileSync } from 'node:fs';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { parse } from 'yaml';
@@ -31,6 +31,14 @@ writeFileSync(
   `${header}import type { Field } from './fields.js';
 
 export const collections = ${JSON.stringify(fields, null, 2)} as const satisfies Record<string, readonly Field[]>;
+`,
+);
+
+writeFileSync(
+  model('operators.ts'),
+  `${header}
+/** The operators of filters, without the \`_\` in front, for each type of value. */
+export const operators = ${JSON.stringify(operatorsByType(), null, 2)} as const;
 `,
 );
 
@@ -80,9 +88,35 @@ function fieldsOf(item, created, changed) {
   return Object.entries(properties(item)).map(([name, schema]) => ({
     name,
     ...typeOf(schema),
+    ...filterOf(properties(`${item}Filter`)[name]),
     creatable: name in onCreate,
     updatable: name in onUpdate,
+    ...lengthOf(onCreate[name] ?? onUpdate[name]),
   }));
+}
+
+/** How a filter can use a field: the type of its operators, or `items` for a list of related items. */
+function filterOf(schema) {
+  const names = [schema, ...(schema?.anyOf ?? [])].flatMap((part) => part?.$ref?.split('/').at(-1) ?? []);
+  if (names.some((name) => name.endsWith('ListFilter'))) return { filter: 'items' };
+  const [, type] = names.map((name) => /^(\w+)(?:Condition|Operators)$/.exec(name)).find((match) => match) ?? [];
+  return type === undefined ? {} : { filter: type.toLowerCase() };
+}
+
+/** The maximum length of a text that can be written. */
+function lengthOf(schema) {
+  const lengths = [schema, ...(schema?.anyOf ?? [])].flatMap((part) => (part?.type === 'string' && part.maxLength) || []);
+  return lengths.length > 0 ? { maxLength: lengths[0] } : {};
+}
+
+function operatorsByType() {
+  const schemas = Object.entries(document.components.schemas).filter(([name]) => name.endsWith('Operators'));
+  return Object.fromEntries(
+    schemas.map(([name, { properties }]) => [
+      name.replace(/Operators$/, '').toLowerCase(),
+      Object.keys(properties).map((operator) => operator.slice(1)),
+    ]),
+  );
 }
 
 function typeOf(schema) {

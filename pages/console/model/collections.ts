@@ -6,66 +6,85 @@ export const collections = {
     {
       "name": "id",
       "type": "id",
+      "filter": "uuid",
       "creatable": true,
       "updatable": false
     },
     {
       "name": "first_name",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 50
     },
     {
       "name": "last_name",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 50
     },
     {
       "name": "email",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 128
     },
     {
       "name": "location",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 255
     },
     {
       "name": "title",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 50
     },
     {
       "name": "description",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 10000
     },
     {
       "name": "tags",
       "type": "list",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "avatar",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 255
     },
     {
       "name": "language",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 255
     },
     {
       "name": "tfa_secret",
       "type": "text",
+      "filter": "text",
       "creatable": false,
       "updatable": false
     },
@@ -80,6 +99,7 @@ export const collections = {
         "suspended",
         "archived"
       ],
+      "filter": "text",
       "creatable": true,
       "updatable": true
     },
@@ -87,97 +107,120 @@ export const collections = {
       "name": "role",
       "type": "relation",
       "collection": "roles",
+      "filter": "uuid",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "token",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 255
     },
     {
       "name": "policies",
       "type": "relations",
       "collection": "policies",
+      "filter": "items",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "last_access",
       "type": "time",
+      "filter": "timestamp",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "last_page",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 255
     },
     {
       "name": "provider",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 128
     },
     {
       "name": "external_identifier",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 255
     },
     {
       "name": "auth_data",
       "type": "json",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "email_notifications",
       "type": "boolean",
+      "filter": "boolean",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "appearance",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 255
     },
     {
       "name": "theme_dark",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 255
     },
     {
       "name": "theme_light",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 255
     },
     {
       "name": "theme_light_overrides",
       "type": "json",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "theme_dark_overrides",
       "type": "json",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "created_at",
       "type": "time",
+      "filter": "timestamp",
       "creatable": false,
       "updatable": false
     },
     {
       "name": "email_verified_at",
       "type": "time",
+      "filter": "timestamp",
       "creatable": false,
       "updatable": false
     }
@@ -186,31 +229,39 @@ export const collections = {
     {
       "name": "id",
       "type": "id",
+      "filter": "uuid",
       "creatable": true,
       "updatable": false
     },
     {
       "name": "name",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 100
     },
     {
       "name": "icon",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 64
     },
     {
       "name": "description",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 10000
     },
     {
       "name": "parent",
       "type": "relation",
       "collection": "roles",
+      "filter": "uuid",
       "creatable": true,
       "updatable": true
     },
@@ -218,6 +269,7 @@ export const collections = {
       "name": "children",
       "type": "relations",
       "collection": "roles",
+      "filter": "items",
       "creatable": false,
       "updatable": false
     },
@@ -225,6 +277,7 @@ export const collections = {
       "name": "policies",
       "type": "relations",
       "collection": "policies",
+      "filter": "items",
       "creatable": true,
       "updatable": true
     },
@@ -232,6 +285,7 @@ export const collections = {
       "name": "users",
       "type": "relations",
       "collection": "users",
+      "filter": "items",
       "creatable": false,
       "updatable": false
     }
@@ -240,48 +294,59 @@ export const collections = {
     {
       "name": "id",
       "type": "id",
+      "filter": "uuid",
       "creatable": true,
       "updatable": false
     },
     {
       "name": "name",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 100
     },
     {
       "name": "icon",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 64
     },
     {
       "name": "description",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 10000
     },
     {
       "name": "ip_access",
       "type": "list",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "enforce_tfa",
       "type": "boolean",
+      "filter": "boolean",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "admin_access",
       "type": "boolean",
+      "filter": "boolean",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "app_access",
       "type": "boolean",
+      "filter": "boolean",
       "creatable": true,
       "updatable": true
     },
@@ -289,6 +354,7 @@ export const collections = {
       "name": "permissions",
       "type": "relations",
       "collection": "permissions",
+      "filter": "items",
       "creatable": false,
       "updatable": false
     },
@@ -296,6 +362,7 @@ export const collections = {
       "name": "users",
       "type": "relations",
       "collection": "users",
+      "filter": "items",
       "creatable": false,
       "updatable": false
     },
@@ -303,6 +370,7 @@ export const collections = {
       "name": "roles",
       "type": "relations",
       "collection": "roles",
+      "filter": "items",
       "creatable": false,
       "updatable": false
     }
@@ -311,6 +379,7 @@ export const collections = {
     {
       "name": "id",
       "type": "number",
+      "filter": "integer",
       "creatable": true,
       "updatable": false
     },
@@ -318,14 +387,17 @@ export const collections = {
       "name": "policy",
       "type": "relation",
       "collection": "policies",
+      "filter": "uuid",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "collection",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 64
     },
     {
       "name": "action",
@@ -336,30 +408,35 @@ export const collections = {
         "update",
         "delete"
       ],
+      "filter": "text",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "permissions",
       "type": "json",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "validation",
       "type": "json",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "presets",
       "type": "json",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "fields",
       "type": "list",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     }
@@ -368,20 +445,25 @@ export const collections = {
     {
       "name": "id",
       "type": "id",
+      "filter": "uuid",
       "creatable": true,
       "updatable": false
     },
     {
       "name": "name",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 100
     },
     {
       "name": "logo_uri",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 2000
     },
     {
       "name": "type",
@@ -390,68 +472,81 @@ export const collections = {
         "public",
         "confidential"
       ],
+      "filter": "text",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "redirect_uris",
       "type": "list",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "post_logout_redirect_uris",
       "type": "list",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "allowed_origins",
       "type": "list",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "grant_types",
       "type": "list",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "scopes",
       "type": "list",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "resources",
       "type": "list",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "first_party",
       "type": "boolean",
+      "filter": "boolean",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "minimal_id_token",
       "type": "boolean",
+      "filter": "boolean",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "access_token_ttl",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 16
     },
     {
       "name": "refresh_token_ttl",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 16
     },
     {
       "name": "id_token_signed_response_alg",
@@ -461,24 +556,29 @@ export const collections = {
         "ES256",
         "EdDSA"
       ],
+      "filter": "text",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "backchannel_logout_uri",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 2000
     },
     {
       "name": "pkce_required",
       "type": "boolean",
+      "filter": "boolean",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "created_at",
       "type": "time",
+      "filter": "timestamp",
       "creatable": false,
       "updatable": false
     }
@@ -487,42 +587,52 @@ export const collections = {
     {
       "name": "id",
       "type": "id",
+      "filter": "uuid",
       "creatable": true,
       "updatable": false
     },
     {
       "name": "identifier",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 255
     },
     {
       "name": "name",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 100
     },
     {
       "name": "scopes",
       "type": "list",
+      "filter": "json",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "access_token_ttl",
       "type": "text",
+      "filter": "text",
       "creatable": true,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 16
     },
     {
       "name": "open_to_unregistered",
       "type": "boolean",
+      "filter": "boolean",
       "creatable": true,
       "updatable": true
     },
     {
       "name": "created_at",
       "type": "time",
+      "filter": "timestamp",
       "creatable": false,
       "updatable": false
     }
@@ -531,12 +641,14 @@ export const collections = {
     {
       "name": "id",
       "type": "id",
+      "filter": "uuid",
       "creatable": false,
       "updatable": false
     },
     {
       "name": "timestamp",
       "type": "time",
+      "filter": "timestamp",
       "creatable": false,
       "updatable": false
     },
@@ -583,6 +695,7 @@ export const collections = {
         "delete",
         "refusals_omitted"
       ],
+      "filter": "text",
       "creatable": false,
       "updatable": false
     },
@@ -593,12 +706,14 @@ export const collections = {
         "success",
         "failure"
       ],
+      "filter": "text",
       "creatable": false,
       "updatable": false
     },
     {
       "name": "code",
       "type": "text",
+      "filter": "text",
       "creatable": false,
       "updatable": false
     },
@@ -623,6 +738,7 @@ export const collections = {
         "user_changed",
         "void_link"
       ],
+      "filter": "text",
       "creatable": false,
       "updatable": false
     },
@@ -630,6 +746,7 @@ export const collections = {
       "name": "user",
       "type": "relation",
       "collection": "users",
+      "filter": "uuid",
       "creatable": false,
       "updatable": false
     },
@@ -637,6 +754,7 @@ export const collections = {
       "name": "actor",
       "type": "relation",
       "collection": "clients",
+      "filter": "uuid",
       "creatable": false,
       "updatable": false
     },
@@ -658,36 +776,42 @@ export const collections = {
         "resources",
         "grants"
       ],
+      "filter": "text",
       "creatable": false,
       "updatable": false
     },
     {
       "name": "item",
       "type": "text",
+      "filter": "text",
       "creatable": false,
       "updatable": false
     },
     {
       "name": "ip",
       "type": "text",
+      "filter": "text",
       "creatable": false,
       "updatable": false
     },
     {
       "name": "user_agent",
       "type": "text",
+      "filter": "text",
       "creatable": false,
       "updatable": false
     },
     {
       "name": "request_id",
       "type": "text",
+      "filter": "text",
       "creatable": false,
       "updatable": false
     },
     {
       "name": "changed",
       "type": "list",
+      "filter": "json",
       "creatable": false,
       "updatable": false
     }
@@ -784,25 +908,29 @@ export const collections = {
       "name": "project_name",
       "type": "text",
       "creatable": false,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 100
     },
     {
       "name": "project_color",
       "type": "text",
       "creatable": false,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 50
     },
     {
       "name": "project_logo",
       "type": "text",
       "creatable": false,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 2000
     },
     {
       "name": "default_language",
       "type": "text",
       "creatable": false,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 255
     },
     {
       "name": "public_registration",
@@ -838,7 +966,8 @@ export const collections = {
       "name": "auth_password_policy",
       "type": "text",
       "creatable": false,
-      "updatable": true
+      "updatable": true,
+      "maxLength": 1000
     },
     {
       "name": "auth_login_attempts",

@@ -1,4 +1,8 @@
 import { collections } from './collections.js';
+import type { operators } from './operators.js';
+
+export type OperatorType = keyof typeof operators;
+export type Operator = (typeof operators)[OperatorType][number];
 
 /** A field of a collection, as the API describes it. */
 export interface Field {
@@ -8,10 +12,14 @@ export interface Field {
   choices?: readonly string[];
   /** The collection of the items that a `relation` or `relations` refers to. */
   collection?: string;
+  /** The type of the operators of a filter, or `items` for a list of related items. Without it, no filter can use the field. */
+  filter?: OperatorType | 'items';
   /** Whether a request that creates an item can contain it. */
   creatable: boolean;
   /** Whether a request that changes an item can contain it. */
   updatable: boolean;
+  /** The maximum length of a text that a request can contain. */
+  maxLength?: number;
 }
 
 export type Collection = keyof typeof collections;
@@ -21,3 +29,12 @@ export const fieldsOf = (collection: Collection): readonly Field[] => collection
 
 export const fieldOf = (collection: Collection, name: string): Field | undefined =>
   fieldsOf(collection).find((field) => field.name === name);
+
+/** The field at the end of a path through relations, such as `role.parent`. */
+export function fieldAt(collection: Collection, [name = '', ...rest]: readonly string[]): Field | undefined {
+  const field = fieldOf(collection, name);
+  if (rest.length === 0 || !field) return field;
+  return field.type === 'relation' && field.collection !== undefined && field.collection in collections
+    ? fieldAt(field.collection as Collection, rest)
+    : undefined;
+}
