@@ -105,7 +105,9 @@ function filterOf(schema) {
 
 /** The maximum length of a text that can be written. */
 function lengthOf(schema) {
-  const lengths = [schema, ...(schema?.anyOf ?? [])].flatMap((part) => (part?.type === 'string' && part.maxLength) || []);
+  const lengths = [schema, ...(schema?.anyOf ?? [])].flatMap(
+    (part) => (part?.type === 'string' && part.maxLength) || [],
+  );
   return lengths.length > 0 ? { maxLength: lengths[0] } : {};
 }
 

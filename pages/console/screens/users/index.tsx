@@ -1,84 +1,116 @@
-import type { User } from '../../api/types.js';
 import { usePage } from '../../api/use-api.js';
+import { useAccess } from '../../app/access.js';
 import { useUrlState } from '../../app/url-state.js';
-import { StatusBadge } from '../../components/badge.js';
+import { Button } from '../../components/button.js';
+import { ColumnPicker } from '../../components/column-picker.js';
 import { Failure } from '../../components/failure.js';
+import { FilterBar } from '../../components/filters/filter-bar.js';
 import { Empty, Screen } from '../../components/layout.js';
-import { Avatar, fullName, nameOf } from '../../components/person.js';
+import { Menu } from '../../components/menu.js';
+import { nameOf } from '../../components/person.js';
 import { SearchField } from '../../components/search-field.js';
-import { type Column, Pager, Table } from '../../components/table.js';
-import { Ago } from '../../components/time.js';
-import { fieldText, t } from '../../texts.js';
+import { Pager, Table } from '../../components/table.js';
+import { toast } from '../../components/toast.js';
+import { t, tn } from '../../texts.js';
+import { columnFields, columnNames, columnsOf, type Row, requestedFields, usualColumns } from './columns.js';
+import { type Count, maxCounted, useCount } from './count.js';
+import { download, listUrl } from './export.js';
+import { type ViewState, Views } from './views.js';
 
-type Row = User & { role?: { id: string; name: string } | null };
-
-const columns: readonly Column<Row>[] = [
-  {
-    key: 'name',
-    title: t('users_name'),
-    sort: 'last_name',
-    cell: (user) => (
-      <span class="person-cell">
-        <Avatar person={user} />
-        <span>
-          <strong>{nameOf(user, user.id)}</strong>
-          {fullName(user) && <span class="hint">{user.email}</span>}
-        </span>
-      </span>
-    ),
-  },
-  { key: 'status', title: fieldText('status'), sort: 'status', cell: ({ status }) => <StatusBadge status={status} /> },
-  {
-    key: 'role',
-    title: fieldText('role'),
-    cell: ({ role }) => role?.name ?? <span class="muted">{t('none')}</span>,
-    isSecondary: true,
-  },
-  {
-    key: 'last_access',
-    title: fieldText('last_access'),
-    sort: 'last_access',
-    cell: ({ last_access }) => <Ago time={last_access} otherwise={t('never')} />,
-    isSecondary: true,
-  },
-];
+/** New users first: their IDs are in the order in which they were created, and are indexed. */
+const usualSort = '-id';
 
 /** The list of users. */
 export default function Users() {
-  const [state, change] = useUrlState<'q' | 'sort'>();
-  const { q = '', sort = '-created_at' } = state;
-  const list = usePage<Row>('/users', {
-    fields: 'id,first_name,last_name,email,avatar,status,last_access,role.id,role.name',
-    search: q,
-    sort,
-  });
+  const access = useAccess();
+  const [state, change] = useUrlState<keyof ViewState>();
+  const { q = '', filter = '', sort = usualSort } = state;
+  const chosen = columnNames(access, state.columns);
+  const isCompact = state.density === 'compact';
+  const selecting = { filter, search: q };
+  const query = { ...selecting, sort, fields: requestedFields(access, chosen) };
+  const list = usePage<Row>('/users', query);
+  const isOnlyPage = list.data !== undefined && list.number === 1 && !list.next && !list.isLoading;
+  const count = useCount(selecting, isOnlyPage ? list.data?.length : undefined);
+  const columns = columnsOf(chosen, { sortsByAll: typeof count === 'number' });
+  const exported = { ...selecting, sort, fields: requestedFields(access, chosen) };
   return (
     <Screen title={t('nav_users')}>
+      <Views state={state} />
       <div class="toolbar">
         <SearchField
           label={t('users_search')}
           value={q}
           onSearch={(search) => change({ q: search }, { replace: true })}
         />
+        <div class="toolbar-end">
+          <ColumnPicker
+            fields={columnFields(access)}
+            chosen={chosen}
+            onChange={(next = usualColumns) =>
+              change({ columns: next.join() === usualColumns.join() ? undefined : next.join() || 'none' })
+            }
+          />
+          <Button
+            icon="menu"
+            label={t('compact')}
+            pressed={isCompact}
+            onPress={() => change({ density: isCompact ? undefined : 'compact' })}
+          />
+          <Menu
+            label={t('users_export')}
+            icon="download"
+            items={[
+              { text: t('users_export_csv'), icon: 'download', onSelect: () => download(exported, 'csv') },
+              { text: t('users_export_ndjson'), icon: 'download', onSelect: () => download(exported, 'ndjson') },
+              {
+                text: t('users_copy_request'),
+                icon: 'copy',
+                onSelect: async () => {
+                  await navigator.clipboard.writeText(listUrl(query));
+                  toast(t('users_request_copied'));
+                },
+              },
+            ]}
+          />
+        </div>
       </div>
+      <FilterBar collection="users" value={filter} onChange={(next) => change({ filter: next })} />
       <Failure failure={list.failure} retry={list.reload} />
-      <Table
-        label={t('nav_users')}
-        columns={columns}
-        rows={list.data}
-        rowKey={(user) => user.id ?? ''}
-        rowName={(user) => nameOf(user, user.id)}
-        href={(user) => `/users/${user.id}`}
-        sort={sort}
-        onSort={(next) => change({ sort: next })}
-        isLoading={list.isLoading}
-        empty={
-          <Empty icon="search" title={t('users_none_title')}>
-            {t('users_none')}
-          </Empty>
-        }
-      />
-      <Pager number={list.number} next={list.next} previous={list.previous} />
+      {!(list.failure && !list.data) && (
+        <Table
+          label={t('nav_users')}
+          columns={columns}
+          rows={list.data}
+          rowKey={({ id }) => id}
+          rowName={(user) => nameOf(user, user.id)}
+          href={({ id }) => `/users/${id}`}
+          sort={sort}
+          onSort={(next) => change({ sort: next })}
+          isLoading={list.isLoading}
+          isCompact={isCompact}
+          empty={
+            <Empty
+              icon="search"
+              title={t('users_none_title')}
+              action={
+                (filter || q) && (
+                  <Button onPress={() => change({ filter: undefined, q: undefined })}>{t('users_show_all')}</Button>
+                )
+              }
+            >
+              {t('users_none')}
+            </Empty>
+          }
+        />
+      )}
+      <Pager number={list.number} next={list.next} previous={list.previous} note={<CountNote count={count} />} />
     </Screen>
   );
+}
+
+function CountNote({ count }: { count: Count }) {
+  if (count === undefined) return <span aria-busy="true">…</span>;
+  if (count === 'more') return <>{tn('users_more_than', maxCounted)}</>;
+  return <>{tn('users_count', count)}</>;
 }

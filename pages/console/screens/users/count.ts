@@ -1,0 +1,27 @@
+import type { Query } from '../../api/client.js';
+import { useApi } from '../../api/use-api.js';
+
+/** Up to this number of users, the count is exact, and the list can be sorted by any column. */
+export const maxCounted = 10_000;
+
+/** How many users match; `more` if there are more than `maxCounted`. Undefined: not known yet. */
+export type Count = number | 'more' | undefined;
+
+/**
+ * Counts what a query selects, without reading a large table: first asks whether there are more than `maxCounted` items, and counts only
+ * if there are not.
+ * @param known the number, if the page that is shown contains all items
+ */
+export function useCount(query: Query, known: number | undefined): Count {
+  const selection = { ...query, fields: 'id' };
+  const probe = useApi(known === undefined ? '/users' : undefined, {
+    query: { ...selection, sort: 'id', offset: maxCounted, limit: 1 },
+  });
+  const hasMore = probe.data && (probe.data.data ?? []).length > 0;
+  const counted = useApi(known === undefined && hasMore === false ? '/users' : undefined, {
+    query: { ...selection, limit: 1, meta: 'filter_count' },
+  });
+  if (known !== undefined) return known;
+  if (hasMore) return 'more';
+  return hasMore === false && !probe.isLoading && !counted.isLoading ? counted.data?.meta?.filter_count : undefined;
+}
