@@ -37,6 +37,7 @@ import { lastAccessPlugin } from './plugins/sessions/last-access.js';
 import { settingsPlugin } from './plugins/settings/index.js';
 import { signInMethodsPlugin } from './plugins/sign-in-methods/index.js';
 import { stepUpPlugin } from './plugins/step-up/index.js';
+import { supportPlugin } from './plugins/support/index.js';
 import { tfaPlugin } from './plugins/tfa/index.js';
 import { tokensPlugin } from './plugins/tokens/index.js';
 import { signingKeysPlugin } from './plugins/tokens/signing-keys/index.js';
@@ -112,6 +113,7 @@ export async function registerServices(
   await app.register(createdAdministratorPlugin, { created });
   await app.register(emailChangesPlugin);
   await app.register(usersPlugin);
+  await app.register(supportPlugin);
   await app.register(ownAccountPlugin);
   await app.register(invitesPlugin);
   await app.register(registrationPlugin);

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { readSchemas } from './collections.js';
+import { orHidden, readSchemas } from './collections.js';
 import { Nullable, Timestamp, Uuid } from './common.js';
 import { Related } from './query.js';
 
@@ -145,8 +145,9 @@ export const activityProperties = {
 export const activitySchemas = readSchemas({
   one: 'Activity',
   many: 'Activities',
-  properties: activityProperties,
-  description: 'An event, with the requested fields.',
+  properties: orHidden(activityProperties),
+  description:
+    'An event, with the requested fields. If you can read a field on other items but not on this one, the field is null. `id` is omitted instead of being null.',
   example: {
     id: '0198c3a0-7d4e-7c31-9f02-5b1e6a9d0c44',
     timestamp: '2026-01-31T09:26:53.000Z',

@@ -33,47 +33,45 @@ export const MailLimit = Type.Union(
 export type MailLimit = Static<typeof MailLimit>;
 
 /** An email in the queue. It is rendered when it is sent, so there is no text or token to return. */
-export const Mail = named(
-  'Mail',
-  Closed(
-    {
-      id: Uuid('The ID of the email. The `Message-ID` header of the email starts with it.'),
-      kind: Type.Union(
-        [
-          Type.Literal('invite'),
-          Type.Literal('registration'),
-          Type.Literal('account_exists'),
-          Type.Literal('reset'),
-          Type.Literal('notice'),
-          Type.Literal('email_change'),
-          Type.Literal('email_change_notice'),
-          Type.Literal('email_login'),
-          Type.Literal('email_code'),
-        ],
-        {
-          description:
-            'The purpose of the email. `notice`: notifies a user of a security-related change. `account_exists`: tells the owner of a registered address that they already have an account. `email_change`: sent to the new address, to confirm a change. `email_change_notice`: sent to the old address, as a notice of the requested change. `email_login`: contains a code and a link to log in with. `email_code`: contains a code with which a logged-in user confirms their identity.',
-        },
-      ),
-      state: MailState,
-      user: Nullable(Uuid('The ID of the recipient. Null if only the address is known.')),
-      email: Nullable(
-        Type.String({
-          description:
-            'The address that the email was requested for, or the address of the user to notify. Null if the address is looked up when the email is sent.',
-        }),
-      ),
-      attempts: Type.Integer({ minimum: 0, description: 'The number of attempts that have failed so far.' }),
-      created_at: Timestamp('When the email was queued.'),
-      next_attempt_at: Nullable(Timestamp('When the next attempt is due. Null if no attempt is planned.')),
-      limit: Nullable(MailLimit),
-      reason: Nullable(Type.String({ description: 'Why the latest attempt failed, or why the email was dropped.' })),
-    },
-    { description: 'A queued email.' },
-  ),
+const mail = Closed(
+  {
+    id: Uuid('The ID of the email. The `Message-ID` header of the email starts with it.'),
+    kind: Type.Union(
+      [
+        Type.Literal('invite'),
+        Type.Literal('registration'),
+        Type.Literal('account_exists'),
+        Type.Literal('reset'),
+        Type.Literal('notice'),
+        Type.Literal('email_change'),
+        Type.Literal('email_change_notice'),
+        Type.Literal('email_login'),
+        Type.Literal('email_code'),
+      ],
+      {
+        description:
+          'The purpose of the email. `notice`: notifies a user of a security-related change. `account_exists`: tells the owner of a registered address that they already have an account. `email_change`: sent to the new address, to confirm a change. `email_change_notice`: sent to the old address, as a notice of the requested change. `email_login`: contains a code and a link to log in with. `email_code`: contains a code with which a logged-in user confirms their identity.',
+      },
+    ),
+    state: MailState,
+    user: Nullable(Uuid('The ID of the recipient. Null if only the address is known.')),
+    email: Nullable(
+      Type.String({
+        description:
+          'The address that the email was requested for, or the address of the user to notify. Null if the address is looked up when the email is sent.',
+      }),
+    ),
+    attempts: Type.Integer({ minimum: 0, description: 'The number of attempts that have failed so far.' }),
+    created_at: Timestamp('When the email was queued.'),
+    next_attempt_at: Nullable(Timestamp('When the next attempt is due. Null if no attempt is planned.')),
+    limit: Nullable(MailLimit),
+    reason: Nullable(Type.String({ description: 'Why the latest attempt failed, or why the email was dropped.' })),
+  },
+  { description: 'A queued email, with the fields that you can read.' },
 );
+export type Mail = Static<typeof mail>;
 
-export type Mail = Static<typeof Mail>;
+export const ListedMail = named('Mail', Type.Partial(mail));
 
 export const ListMailsQuery = Type.Object({
   state: Type.Optional(MailState),
@@ -89,7 +87,7 @@ export const ListMailsQuery = Type.Object({
 
 export const MailListResponse = named(
   'MailListResponse',
-  Data(Type.Array(Mail), [
+  Data(Type.Array(ListedMail), [
     {
       id: '5b6f7a0e-1f3c-4c59-9d0a-0f6d3e2b1a47',
       kind: 'invite',

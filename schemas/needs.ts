@@ -1,6 +1,19 @@
+/** The collections that permissions can apply to. */
+export const permittedCollections = [
+  'users',
+  'roles',
+  'policies',
+  'permissions',
+  'settings',
+  'activity',
+  'mails',
+  'sessions',
+] as const;
+export type PermittedCollection = (typeof permittedCollections)[number];
+
 /** A right to at least some of the items of a collection, or to the settings. */
 export interface NeededRight {
-  collection: 'users' | 'roles' | 'policies' | 'permissions' | 'settings';
+  collection: PermittedCollection;
   action: 'create' | 'read' | 'update' | 'delete';
   /** Fields that one permission must include. Without them, any field is enough. */
   fields?: readonly string[];

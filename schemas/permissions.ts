@@ -32,7 +32,7 @@ const input = Type.Object(
     collection: Type.String({
       maxLength: 64,
       description:
-        'The collection that the permission applies to: `users`, `roles`, `policies`, `permissions`, or `settings`.',
+        'The collection that the permission applies to: `users`, `roles`, `policies`, `permissions`, `settings`, `activity` (only for the action `read`), `mails` (`read` and `update`), or `sessions` (`read` and `delete`).',
     }),
     action: Type.Union([Type.Literal('create'), Type.Literal('read'), Type.Literal('update'), Type.Literal('delete')]),
     permissions: rule('The filter that an item must match. At most 16 KB as JSON.'),

@@ -119,57 +119,68 @@ export const clearedCookieHeaders = {
   'set-cookie': Type.String({ description: 'Clears the authentication cookies sent with the request.' }),
 };
 
-export const Session = named(
-  'Session',
-  Closed(
-    {
-      id: Uuid('The ID of the session. It stays the same when the session is refreshed.'),
-      device: Nullable(
-        Type.String({
-          description:
-            'A human-readable device name, derived from the user agent: the browser and operating system, or the name of the program.',
-          examples: ['Firefox, Linux'],
-        }),
-      ),
-      user_agent: Nullable(Type.String({ description: 'The user agent that last used the session.' })),
-      address: Nullable(
-        Type.String({ description: 'The IP address from which the session was last used.', examples: ['192.0.2.1'] }),
-      ),
-      created_at: Timestamp('When the user logged in.'),
-      last_used_at: Timestamp('When the session was last used, accurate to the minute.'),
-      expires_at: Timestamp('When the session ends unless it is refreshed first.'),
-      current: Type.Boolean({ description: 'Whether this is the current session.' }),
-      applications: Type.Array(
-        Closed({
-          id: Type.String({ description: 'The ID of the client.' }),
-          name: Type.String({ description: 'The name of the application.' }),
-        }),
-        {
-          description:
-            'The applications that have valid tokens from this session, including those that act for the user. Their tokens end with the session.',
-        },
-      ),
-    },
-    { description: 'A session, which starts with a login and continues with each refresh.' },
-  ),
+const session = Closed(
+  {
+    id: Uuid('The ID of the session. It stays the same when the session is refreshed.'),
+    device: Nullable(
+      Type.String({
+        description:
+          'A human-readable device name, derived from the user agent: the browser and operating system, or the name of the program.',
+        examples: ['Firefox, Linux'],
+      }),
+    ),
+    user_agent: Nullable(Type.String({ description: 'The user agent that last used the session.' })),
+    address: Nullable(
+      Type.String({ description: 'The IP address from which the session was last used.', examples: ['192.0.2.1'] }),
+    ),
+    created_at: Timestamp('When the user logged in.'),
+    last_used_at: Timestamp('When the session was last used, accurate to the minute.'),
+    expires_at: Timestamp('When the session ends unless it is refreshed first.'),
+    current: Type.Boolean({ description: 'Whether this is the current session.' }),
+    applications: Type.Array(
+      Closed({
+        id: Type.String({ description: 'The ID of the client.' }),
+        name: Type.String({ description: 'The name of the application.' }),
+      }),
+      {
+        description:
+          'The applications that have valid tokens from this session, including those that act for the user. Their tokens end with the session.',
+      },
+    ),
+  },
+  { description: 'A session, which starts with a login and continues with each refresh.' },
 );
+
+export const Session = named('Session', session);
 export type Session = Static<typeof Session>;
 
-export const SessionsResponse = named(
-  'SessionsResponse',
-  Data(Type.Array(Session), [
-    {
-      id: '6b3c1f1e-0c57-4b8e-9d0a-3f5d1c2e7a90',
-      device: 'Firefox, Linux',
-      user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
-      address: '192.0.2.1',
-      created_at: '2026-01-05T08:30:00.000Z',
-      last_used_at: '2026-01-05T09:12:00.000Z',
-      expires_at: '2026-01-12T09:12:00.000Z',
-      current: true,
-      applications: [{ id: '3c1d5f7a-8b2e-4c6d-9a0f-1e2b3c4d5e6f', name: 'Team calendar' }],
-    },
-  ]),
+/** A session of another user. */
+const SessionOfUser = named('SessionOfUser', {
+  ...Type.Partial(session),
+  description: 'A session of another user, with the fields that you can read.',
+});
+
+const exampleSessions = [
+  {
+    id: '6b3c1f1e-0c57-4b8e-9d0a-3f5d1c2e7a90',
+    device: 'Firefox, Linux',
+    user_agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
+    address: '192.0.2.1',
+    created_at: '2026-01-05T08:30:00.000Z',
+    last_used_at: '2026-01-05T09:12:00.000Z',
+    expires_at: '2026-01-12T09:12:00.000Z',
+    current: true,
+    applications: [{ id: '3c1d5f7a-8b2e-4c6d-9a0f-1e2b3c4d5e6f', name: 'Team calendar' }],
+  },
+];
+
+export const SessionsResponse = named('SessionsResponse', Data(Type.Array(Session), exampleSessions));
+export const SessionsOfUserResponse = named(
+  'SessionsOfUserResponse',
+  Data(
+    Type.Array(SessionOfUser),
+    exampleSessions.map((session) => ({ ...session, current: false })),
+  ),
 );
 
 /**

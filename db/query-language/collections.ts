@@ -19,6 +19,9 @@ export type CollectionName = 'users' | 'roles' | 'policies' | 'permissions' | 'a
 /** The collections that requests may write to. */
 export type WritableCollection = Exclude<CollectionName, 'activity'>;
 
+/** The collections that permission rules can be about: those above, and those that have routes of their own instead of queries. */
+export type RuledCollectionName = CollectionName | 'mails' | 'sessions';
+
 /** A field that holds a value. */
 export interface ValueField {
   kind: 'value';
@@ -76,17 +79,33 @@ export interface LinkTable {
 
 export type Field = ValueField | ListField;
 
-export interface Collection {
+export interface Collection extends RuledCollection {
   name: CollectionName;
   table: PgTable;
+}
+
+/** The fields of a collection. */
+export interface RuledCollection {
+  name: RuledCollectionName;
   /** A table with exactly one row for each item, for columns that change often. `key` is its primary key, which refers to the item. */
   beside?: { table: PgTable; key: string };
   keyType: 'uuid' | 'integer';
   /** Only administrators can read and write the items, whatever the permissions. */
   isForAdministrators?: true;
+  /**
+   * The field with the user whom an item is about. Callers who are not administrators reach only the items of users who have no more
+   * rights than they have, whatever the permissions. Items without a user are only for administrators.
+   */
+  owner?: string;
   /** Every field that a query may name, in the order of responses. Fields that are not listed here do not exist. */
   fields: ReadonlyMap<string, Field>;
+  /** Fields of responses that are not stored, so that no rule can be about them. */
+  computed?: ReadonlySet<string>;
 }
+
+/** Whether a permission can name a field. */
+export const hasField = ({ fields, computed }: RuledCollection, name: string): boolean =>
+  fields.has(name) || computed?.has(name) === true;
 
 const value = (column: string, type: ValueType, more: Partial<ValueField> = {}): ValueField => ({
   kind: 'value',
@@ -273,6 +292,39 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
       ...texts(128, 'request_id'),
       ...values('json', 'changed'),
     ),
-    isForAdministrators: true,
+    owner: 'user',
+  },
+};
+
+/** All collections that permission rules can be about. */
+export const ruledCollections: Readonly<Record<RuledCollectionName, RuledCollection>> = {
+  ...collections,
+  sessions: {
+    name: 'sessions',
+    keyType: 'uuid',
+    owner: 'user',
+    fields: new Map([
+      ...required('uuid', undefined, 'id'),
+      ['user', value('user', 'uuid', { target: 'users', required: true })],
+      ...texts(255, 'user_agent'),
+      ['address', value('ip', 'text', { maxLength: 45 })],
+      ...required('timestamp', undefined, 'created_at', 'last_used_at', 'expires_at'),
+    ]),
+    computed: new Set(['device', 'current', 'applications']),
+  },
+  mails: {
+    name: 'mails',
+    keyType: 'uuid',
+    owner: 'user',
+    fields: new Map([
+      ...required('uuid', undefined, 'id'),
+      ...required('text', 32, 'kind', 'state'),
+      ['user', value('user', 'uuid', { target: 'users' })],
+      ...texts(255, 'email'),
+      ...required('integer', undefined, 'attempts'),
+      ...required('timestamp', undefined, 'created_at'),
+      ...values('timestamp', 'next_attempt_at'),
+      ...values('text', 'limit', 'reason'),
+    ]),
   },
 };

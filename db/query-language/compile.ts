@@ -1,7 +1,15 @@
 import { type SQL, sql } from 'drizzle-orm';
 import type { Operator } from '../../schemas/operators.js';
 import { inLowerCase } from '../lower-case.js';
-import { type Collection, collections, type Field, type ListField, type ValueField } from './collections.js';
+import { userPolicies, users } from '../schema.js';
+import {
+  type Collection,
+  collections,
+  type Field,
+  type ListField,
+  type RuledCollection,
+  type ValueField,
+} from './collections.js';
 import {
   type AccessView,
   coverAllItems,
@@ -10,18 +18,21 @@ import {
   type ReadGrant,
   type Scalar,
   seesAll,
+  type UserReach,
 } from './filter.js';
 import { invalidQuery } from './invalid-query.js';
 
 /** A row of a collection in a statement, and its alias there. */
-export interface Row {
-  collection: Collection;
+export interface Row<Of extends RuledCollection = Collection> {
+  collection: Of;
   alias: string;
   /** The row in a `from` clause. It joins the table beside the collection's own only if the statement uses one of its columns. */
   source: SQL;
   /** The alias of the table beside the collection's own, once it is part of the source. */
   beside?: string;
 }
+
+export type AnyRow = Row<RuledCollection>;
 
 /**
  * Compiles filters and fields to SQL, restricted to what one caller may read. Identifiers come only from the map of collections;
@@ -31,27 +42,27 @@ export interface Compiler {
   /** A new row of a collection, with a unique alias. */
   row(collection: Collection): Row;
   /** The row in a `from` clause. */
-  source(row: Row): SQL;
+  source(row: AnyRow): SQL;
   /** The value of a field as the caller sees it: null on rows where they may not read it. */
-  field(row: Row, name: string): SQL;
+  field(row: AnyRow, name: string): SQL;
   /** The same for a value that was derived from the field elsewhere. */
-  masked(row: Row, name: string, value: SQL): SQL;
+  masked(row: AnyRow, name: string, value: SQL): SQL;
   /** Whether the caller may name the field at all. */
-  readable(row: Row, name: string): boolean;
+  readable(row: AnyRow, name: string): boolean;
   /** Whether a row is the one with this key. */
-  hasKey(row: Row, key: SQL): SQL;
+  hasKey(row: AnyRow, key: SQL): SQL;
   /** Whether the caller may see the row. */
-  visible(row: Row): SQL;
+  visible(row: AnyRow): SQL;
   /** Whether the row matches a filter, evaluated on what the caller may read. */
-  matches(row: Row, filter: Filter): SQL;
+  matches(row: AnyRow, filter: Filter): SQL;
   /** Whether the row matches the rule of a grant, evaluated on all data. */
-  matchesRule(row: Row, rule: Filter | null): SQL;
+  matchesRule(row: AnyRow, rule: Filter | null): SQL;
   /** The items of a list as a `from` clause, and the key of the row that lists each of them; `items` is a row of the list's target. */
-  linked(list: ListField, items: Row): { from: SQL; owner: SQL };
+  linked(list: ListField, items: AnyRow): { from: SQL; owner: SQL };
   /** The column of a field, whether or not the caller may read it. */
-  column(row: Row, name: string): SQL;
+  column(row: AnyRow, name: string): SQL;
   /** The columns by which a field is indexed approximately; undefined if it is not, or if the caller may not read it on every row. */
-  coarse(row: Row, name: string): { value: SQL; keyIfNull: SQL; round(value: SQL): SQL } | undefined;
+  coarse(row: AnyRow, name: string): { value: SQL; keyIfNull: SQL; round(value: SQL): SQL } | undefined;
 }
 
 const all = (conditions: SQL[]): SQL =>
@@ -77,38 +88,38 @@ export function createCompiler(access: AccessView): Compiler {
     // Rules are evaluated on all data, not only on what the caller may read.
     const rules = (): Compiler => (view === seesAll ? compiler : compilerFor(seesAll));
 
-    const fieldOf = (row: Row, name: string): Field => {
+    const fieldOf = (row: AnyRow, name: string): Field => {
       const found = row.collection.fields.get(name);
       if (!found) throw new Error(`${row.collection.name} has no field ${name}.`);
       return found;
     };
 
-    const valueField = (row: Row, name: string): ValueField => {
+    const valueField = (row: AnyRow, name: string): ValueField => {
       const found = fieldOf(row, name);
       if (found.kind !== 'value') throw new Error(`${row.collection.name}.${name} is not a value.`);
       return found;
     };
 
     /** The condition for the rows to which any of the grants applies; null: all rows. */
-    const condition = (row: Row, grants: readonly ReadGrant[]): SQL | null => {
+    const condition = (row: AnyRow, grants: readonly ReadGrant[]): SQL | null => {
       if (coverAllItems(grants)) return null;
       return any(grants.map(({ rule }) => compiler.matchesRule(row, rule)));
     };
 
     /** The condition for those visible rows on which a field may be read; null: all of them. */
-    const fieldCondition = (row: Row, name: string): SQL | null => {
+    const fieldCondition = (row: AnyRow, name: string): SQL | null => {
       const grants = view(row.collection.name);
       const naming = grants.filter(({ fields }) => fields === '*' || fields.has(name));
       return naming.length === grants.length ? null : condition(row, naming);
     };
 
-    const columnOf = (row: Row, isBeside: true | undefined, column: string): SQL => {
+    const columnOf = (row: AnyRow, isBeside: true | undefined, column: string): SQL => {
       const alias = isBeside ? besideOf(row) : row.alias;
       return sql`${sql.identifier(alias)}.${sql.identifier(column)}`;
     };
 
     /** Adds the table beside the collection's own to the source, and returns its alias. */
-    const besideOf = (row: Row): string => {
+    const besideOf = (row: AnyRow): string => {
       const { beside } = row.collection;
       if (!beside) throw new Error(`There is no table beside ${row.collection.name}.`);
       if (row.beside === undefined) {
@@ -196,7 +207,7 @@ export function createCompiler(access: AccessView): Compiler {
      *   multiply with every list that a filter goes through.
      */
     const compileFilter = (
-      row: Row,
+      row: AnyRow,
       filter: Filter,
       reach: (value: SQL) => SQL,
       reachTest: (test: SQL) => SQL,
@@ -218,6 +229,9 @@ export function createCompiler(access: AccessView): Compiler {
           const implied = coarse && coarseComparison(coarse, field, filter.operator, filter.values);
           return implied ? sql`(${implied} and ${compared})` : compared;
         }
+        case 'reachable':
+          addPart();
+          return reachTest(isReachable(compiler.column(row, filter.field), filter.reach));
         case 'through': {
           const { target } = valueField(row, filter.field);
           if (target === undefined)
@@ -256,6 +270,38 @@ export function createCompiler(access: AccessView): Compiler {
 
   return compilerFor(access);
 }
+
+/**
+ * The conditions for the rows that match rules, evaluated on all data, for a statement that is not from a query.
+ * @param source the name of a table or sub-select in the statement, with the columns of the collection
+ */
+export function ruleConditions(
+  collection: RuledCollection,
+  source: string,
+  rules: readonly (Filter | null)[],
+): { any: SQL; each: SQL } {
+  const compiler = createCompiler(seesAll);
+  const row: AnyRow = { collection, alias: source, source: sql.identifier(source) as unknown as SQL };
+  const conditions = rules.map((rule) => (rule === null ? sql`true` : sql`(${compiler.matches(row, rule)}) is true`));
+  return { any: any(conditions), each: sql`json_build_array(${sql.join(conditions, sql`, `)})` };
+}
+
+/**
+ * Whether a user is in reach. A scalar sub-select, which PostgreSQL evaluates for each row that it reads, with the primary keys of both
+ * tables. As a join, it could be evaluated for all rows before the first one is returned.
+ */
+export function isReachable(user: SQL, { self, roles, policies }: UserReach): SQL {
+  const named = roles.filter((role) => role !== null);
+  const role = sql`(reached.role is null and ${sql.raw(String(roles.includes(null)))} or ${isOneOf(sql`reached.role`, named)})`;
+  const hasOthers = sql`exists (select from ${userPolicies} held where held."user" = reached.id and not ${isOneOf(sql`held.policy`, policies)})`;
+  const found = sql`coalesce((select coalesce(${role}, false) and not ${hasOthers} from ${users} reached where reached.id = ${user}), false)`;
+  return self === null ? found : sql`(coalesce(${user} = ${self}::uuid, false) or ${found})`;
+}
+
+const isOneOf = (value: SQL, keys: readonly string[]): SQL => {
+  const list = arrayOf({ type: 'uuid' }, keys);
+  return keys.length > fewValues ? sql`(${value} in (select unnest(${list})))` : sql`(${value} = any(${list}))`;
+};
 
 /** Escapes `%`, `_` and the escape character itself, so that they are matched literally. */
 export const literal = (text: Scalar) => String(text).replace(/[\\%_]/g, '\\$&');

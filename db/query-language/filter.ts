@@ -1,6 +1,13 @@
 import { isObject, storedEmail, uuidPattern, withAsciiDomain } from '../../schemas/common.js';
 import { type Operator, operatorsOf, type ValueType } from '../../schemas/operators.js';
-import { type Collection, type CollectionName, collections, type Field, type ValueField } from './collections.js';
+import {
+  collections,
+  type Field,
+  type RuledCollection,
+  type RuledCollectionName,
+  ruledCollections,
+  type ValueField,
+} from './collections.js';
 import { forbiddenField, invalidQuery } from './invalid-query.js';
 import { readMoment } from './timestamps.js';
 import { resolveVariable, type Variables } from './variables.js';
@@ -16,8 +23,19 @@ export type Filter =
   | { kind: 'through'; field: string; filter: Filter }
   /** At least one, or none, of the items in a list. */
   | { kind: 'some' | 'none'; field: string; filter: Filter }
+  /** The user whom this field names is in the reach of the caller. No query contains it, only what a caller may read. */
+  | { kind: 'reachable'; field: string; reach: UserReach }
   /** A filter that matches nothing. `unresolved`: because a variable has no value in this request. */
   | { kind: 'never'; unresolved?: true };
+
+/** The users who have no more rights than a caller: the caller, and those who match both lists. */
+export interface UserReach {
+  self: string | null;
+  /** The roles that a user may have; null: no role. */
+  roles: readonly (string | null)[];
+  /** The policies that a user may have of their own. */
+  policies: readonly string[];
+}
 
 /** Permission to read these fields of the items that match the rule. */
 export interface ReadGrant {
@@ -32,7 +50,7 @@ export interface ReadGrant {
  * What a query may read. Grants add up: an item is visible if the rule of any grant matches it, and a field of the item is
  * visible if the rule of any grant that includes the field matches. Without grants, nothing is visible.
  */
-export type AccessView = (collection: CollectionName) => readonly ReadGrant[];
+export type AccessView = (collection: RuledCollectionName) => readonly ReadGrant[];
 
 /** Gives access to everything: for administrators, and for the evaluation of rules. */
 export const seesAll: AccessView = () => [{ fields: '*', rule: null }];
@@ -72,7 +90,7 @@ interface Context {
  */
 export function parseFilter(
   input: unknown,
-  collection: Collection,
+  collection: RuledCollection,
   access: AccessView,
   variables: Variables,
   limits: FilterLimits | null = null,
@@ -84,12 +102,12 @@ export function parseFilter(
 /** Parses a stored rule. Null: there is no rule, so all items match. If the rule cannot be parsed, no item matches. */
 export function ruleOf(
   stored: Record<string, unknown> | null,
-  name: CollectionName,
+  name: RuledCollectionName,
   variables: Variables,
 ): Filter | null {
   if (stored === null || Object.keys(stored).length === 0) return null;
   try {
-    return parseFilter(stored, collections[name], seesAll, variables);
+    return parseFilter(stored, ruledCollections[name], seesAll, variables);
   } catch {
     return { kind: 'never' };
   }
@@ -103,7 +121,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-function parseObject(input: unknown, collection: Collection, context: Context, depth: number): Filter {
+function parseObject(input: unknown, collection: RuledCollection, context: Context, depth: number): Filter {
   if (!isObject(input)) throw invalidQuery('A filter must be an object');
   if (depth > maxDepth) throw invalidQuery(`A filter can be at most ${maxDepth} levels deep`);
   const filters = Object.entries(input).map(([key, value]) => {
@@ -124,7 +142,13 @@ function listOf(value: unknown, key: string): unknown[] {
   throw invalidQuery(`${key} must be a list of filters`);
 }
 
-function parseField(name: string, value: unknown, collection: Collection, context: Context, depth: number): Filter {
+function parseField(
+  name: string,
+  value: unknown,
+  collection: RuledCollection,
+  context: Context,
+  depth: number,
+): Filter {
   const field = collection.fields.get(name);
   if (!field || !isReadable(context.access(collection.name), name)) throw forbiddenField(collection.name, name);
   if (!isObject(value)) return parseCondition(name, field, '_eq', value, context);

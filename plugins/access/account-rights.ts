@@ -41,6 +41,13 @@ export async function requireRightsOverUsers(
   await requireRightsOverPrincipals(tx, caller, await findPrincipalsAmong(tx, [...keys].map(String)), now);
 }
 
+/** Whether a user exists, and the caller has all their rights. */
+export async function hasRightsOverUser(executor: Executor, caller: Caller, id: string, now: Date): Promise<boolean> {
+  const principals = await findPrincipalsAmong(executor, [id]);
+  if (caller.admin || principals.some((user) => user.id === caller.userId)) return principals.length > 0;
+  return principals.length > 0 && (await excessOver(executor, caller, principals, now)) === null;
+}
+
 /** Like `requireRightsOver`, for users who are already loaded or are about to be created. */
 export async function requireRightsOverPrincipals(
   executor: Executor,
@@ -48,14 +55,28 @@ export async function requireRightsOverPrincipals(
   principals: readonly PrincipalRecord[],
   now: Date,
 ): Promise<void> {
-  if (principals.some(({ policies }) => policies.some((policy) => policy.admin_access))) {
+  const excess = await excessOver(executor, caller, principals, now);
+  if (excess === 'administrator') {
     throw new ApiError('FORBIDDEN', { reason: 'Only an administrator can change an administrator' });
   }
+  if (excess === 'rights') {
+    throw new ApiError('FORBIDDEN', { reason: 'You cannot give access to a user who has rights that you do not have' });
+  }
+}
+
+/** What one of the users has and the caller lacks: an administrator's access, or other rights; null: nothing. */
+async function excessOver(
+  executor: Executor,
+  caller: Caller,
+  principals: readonly PrincipalRecord[],
+  now: Date,
+): Promise<'administrator' | 'rights' | null> {
+  if (principals.some(({ policies }) => policies.some((policy) => policy.admin_access))) return 'administrator';
   const publicPolicies = await findPublicPolicies(executor);
   const own = { policies: [...caller.policies, ...publicPolicies], variables: variablesOf(caller, now) };
   for (const { id, role, roles, policies } of principals) {
     const variables = { now, user: id, role, roles, policies: policies.map((policy) => policy.id) };
-    if (!hasMoreRights({ policies, variables }, own)) continue;
-    throw new ApiError('FORBIDDEN', { reason: 'You cannot give access to a user who has rights that you do not have' });
+    if (hasMoreRights({ policies, variables }, own)) return 'rights';
   }
+  return null;
 }

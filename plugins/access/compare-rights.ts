@@ -1,5 +1,5 @@
 import type { PermissionRecord, PolicyRecord } from '../../db/queries/access/principals.js';
-import { collections } from '../../db/query-language/collections.js';
+import { ruledCollections } from '../../db/query-language/collections.js';
 import { type Filter, ruleOf } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
 import { isEmptyRule } from './permissions.js';
@@ -24,11 +24,15 @@ interface Right {
  * may change that account already has as many rights over it. When in doubt, the result is true: rules are compared as they are
  * written, not by the items that they select.
  */
-export function hasMoreRights(holder: RightsHolder, other: RightsHolder): boolean {
+export const hasMoreRights = (holder: RightsHolder, other: RightsHolder): boolean => comparedWith(other)(holder);
+
+/** Compares many holders with the same other one. */
+export function comparedWith(other: RightsHolder): (holder: RightsHolder) => boolean {
   const existing = rightsOfHolder(other);
-  return rightsOfHolder(holder).some(
-    (right) => !isOverSelf(right, holder.variables) && !right.fields.every((field) => isHeld(right, field, existing)),
-  );
+  return (holder) =>
+    rightsOfHolder(holder).some(
+      (right) => !isOverSelf(right, holder.variables) && !right.fields.every((field) => isHeld(right, field, existing)),
+    );
 }
 
 function rightsOfHolder({ policies, variables }: RightsHolder): Right[] {
@@ -45,7 +49,7 @@ function rightsOfHolder({ policies, variables }: RightsHolder): Right[] {
 }
 
 function resolved(rule: Record<string, unknown> | null, collection: string, variables: Variables): Filter | null {
-  const found = Object.values(collections).find(({ name }) => name === collection);
+  const found = Object.values(ruledCollections).find(({ name }) => name === collection);
   if (found) return ruleOf(rule, found.name, variables);
   return isEmptyRule(rule) ? null : { kind: 'never' };
 }

@@ -2,11 +2,13 @@ import { definePlugin } from '../platform/plugin.js';
 import { createResolvers } from './credentials/index.js';
 import { createPrincipals, type Principals } from './principals.js';
 import { type Access, createAccess } from './service.js';
+import { createReachOf, type ReachOf } from './user-reach.js';
 
 declare module '../platform/plugin.js' {
   interface Services {
     principals: Principals;
     access: Access;
+    reachOf: ReachOf;
   }
 }
 
@@ -15,7 +17,8 @@ export const principalsPlugin = definePlugin('access/principals', (services) => 
   principals: createPrincipals(services),
 }));
 
-/** `app.access`: finds out who a caller is, and what they may do. */
+/** `app.access`: finds out who a caller is, and what they may do. `app.reachOf`: the users who have no more rights than a caller. */
 export const accessPlugin = definePlugin('access', (services) => ({
   access: createAccess(services, createResolvers(services)),
+  reachOf: createReachOf(services),
 }));

@@ -2,9 +2,11 @@ import { createBatchReader } from '../../db/batch-reader.js';
 import { createBoundedCache } from '../../db/bounded-cache.js';
 import {
   type CreateHolderStatements,
+  findGrantsOverview,
   findGrantsVersion,
   findPublicGrants,
   type GrantKey,
+  type GrantsOverview,
   type GrantsRecord,
   type HolderRecord,
   holdersBySession,
@@ -36,6 +38,8 @@ export interface Principals {
   ): Promise<(PrincipalRecord & { token: AccessTokenRecord }) | undefined>;
   /** The policies that apply to anonymous callers: the public policy, if there is one. */
   publicPolicies(): Promise<readonly PolicyRecord[]>;
+  /** What all roles and policies grant. The same object as long as nothing has changed. */
+  grantsOverview(): Promise<Readonly<GrantsOverview>>;
 }
 
 /**
@@ -73,6 +77,8 @@ export function createPrincipals({ db, clock, config }: Services): Principals {
   const limits = (): AccessTokenLimits => ({ now: clock().toISOString(), maxAge: config.SESSION_MAX_AGE || null });
   const readVersion = createBatchReader(async ([key = '']) => new Map([[key, await findGrantsVersion(db)]]));
 
+  let overview: GrantsOverview | undefined;
+
   return {
     ofSession: readerOf(holdersBySession, none),
     ofTokenHash: readerOf(holdersByTokenHash, none),
@@ -83,6 +89,12 @@ export function createPrincipals({ db, clock, config }: Services): Principals {
       if (known) return known.policies;
       const { version, list } = await findPublicGrants(db);
       return grants.keep({ ...nobody, version }, { roles: [], policies: list }).policies;
+    },
+    grantsOverview: async () => {
+      const current = await readVersion('');
+      if (overview === undefined || current == null || overview.version !== current)
+        overview = await findGrantsOverview(db);
+      return overview;
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { PermissionRecord } from '../../db/queries/access/principals.js';
-import { type CollectionName, collections } from '../../db/query-language/collections.js';
+import { type RuledCollectionName, ruledCollections } from '../../db/query-language/collections.js';
 import { type Filter, ruleOf } from '../../db/query-language/filter.js';
 import type { Variables } from '../../db/query-language/variables.js';
 import type { Caller } from '../http/caller.js';
@@ -22,12 +22,12 @@ const everything: WriteGrant = { fields: '*', rule: null, validation: null, pres
 /** What a caller may create, update or delete in a collection; empty: nothing. */
 export function writeGrantsOf(
   caller: Caller,
-  name: CollectionName,
+  name: RuledCollectionName,
   action: Exclude<PermissionRecord['action'], 'read'>,
   variables: Variables,
 ): readonly WriteGrant[] {
   if (isUnlimited(caller, name, action)) return [everything];
-  if (collections[name].isForAdministrators) return [];
+  if (ruledCollections[name].isForAdministrators) return [];
   return permissionsFor(caller, name, action).map(({ id, permissions, validation, presets, fields }) => ({
     permission: id,
     fields: action === 'delete' || fields?.includes('*') ? ('*' as const) : new Set(fields ?? []),

@@ -2,11 +2,17 @@ import type { Executor } from '../../db/client.js';
 import { hasRoleCycle } from '../../db/queries/access/administrators.js';
 import { rulesOf } from '../../db/queries/access/permissions.js';
 import type { Columns } from '../../db/queries/items/writes.js';
-import { type CollectionName, collections, type ValueField } from '../../db/query-language/collections.js';
+import {
+  collections,
+  type RuledCollectionName,
+  ruledCollections,
+  type ValueField,
+} from '../../db/query-language/collections.js';
 import { parseFilter, seesAll } from '../../db/query-language/filter.js';
 import { isObject } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import { isIpRange } from '../../schemas/ip-ranges.js';
+import { permittedCollections } from '../../schemas/needs.js';
 import { isEmptyRule, noVariables } from '../access/permissions.js';
 import type { Caller } from '../http/caller.js';
 import { invalidPayload, readValue } from './payload.js';
@@ -81,16 +87,20 @@ export const policyWriteRules: WriteRules = {
   },
 };
 
-/** Collections that permissions can apply to. */
-export const permittedCollections = ['users', 'roles', 'policies', 'permissions', 'settings'] as const;
+/** What permissions can allow with collections that are not written like others. */
+const allowedActions: Readonly<Record<string, readonly string[]>> = {
+  activity: ['read'],
+  mails: ['read', 'update'],
+  sessions: ['read', 'delete'],
+};
 
 /** Parses a rule before it is stored, so that the caller who writes an invalid rule gets the error. */
 function checkRule(field: string, value: unknown, collection: string): void {
   if (!isObject(value) || isEmptyRule(value)) return;
-  if (!Object.hasOwn(collections, collection))
+  if (!Object.hasOwn(ruledCollections, collection))
     throw invalidPayload(`${field}: rules are not supported for ${collection}`);
   try {
-    parseFilter(value, collections[collection as CollectionName], seesAll, noVariables);
+    parseFilter(value, ruledCollections[collection as RuledCollectionName], seesAll, noVariables);
   } catch (error) {
     const reason = error instanceof ApiError ? (error.extensions as { reason?: string }).reason : undefined;
     throw invalidPayload(`${field}: ${reason ?? 'not a valid filter'}`);
@@ -105,7 +115,10 @@ function checkPresets(presets: unknown): void {
   if (secret !== undefined) throw invalidPayload(`presets: ${secret} is a secret and cannot be preset`);
 }
 
-function checkRules({ collection, permissions, validation, presets }: Columns): void {
+function checkRules({ collection, action, permissions, validation, presets }: Columns): void {
+  const allowed = allowedActions[String(collection)];
+  if (allowed?.includes(String(action)) === false)
+    throw invalidPayload(`Permissions on ${collection} can only have the action ${allowed.join(' or ')}`);
   checkPresets(presets);
   checkRule('permissions', permissions, String(collection));
   checkRule('validation', validation, String(collection));

@@ -16,6 +16,7 @@ import type { Key } from '../../db/queries/items/writes.js';
 import { type CollectionName, collections } from '../../db/query-language/collections.js';
 import { parseQuery, type Query, type QueryInput } from '../../db/query-language/query.js';
 import { ApiError } from '../../schemas/errors.js';
+import { isUnlimited, permissionsFor } from '../access/permissions.js';
 import { accessViewOf, variablesOf } from '../access/view.js';
 import type { Caller } from '../http/caller.js';
 import type { Services } from '../platform/plugin.js';
@@ -56,19 +57,19 @@ export interface Items {
     input: QueryInput,
   ): Promise<{ data: Item[]; meta?: Meta }>;
   /** Rejects the queries that `readMany` would reject. */
-  check(caller: Caller, name: CollectionName, input: QueryInput): void;
+  check(caller: Caller, name: CollectionName, input: QueryInput): Promise<void>;
 }
 
 export function createItems(
-  { dbOf, clock }: Services,
+  { dbOf, clock, reachOf }: Services,
   own: { limitsOf: QueryLimitsOf; cursors: Cursors; costly: CostlyQueries },
 ): Items {
   const { limitsOf, cursors, costly } = own;
 
-  const prepare = (caller: Caller, name: CollectionName, input: QueryInput) => {
+  const prepare = async (caller: Caller, name: CollectionName, input: QueryInput) => {
     const collection = collections[name];
     const now = clock();
-    const view = accessViewOf(caller, now);
+    const view = accessViewOf(caller, now, needsReach(caller) ? await reachOf(caller, now) : null);
     if (view(name).length === 0) throw new ApiError('FORBIDDEN');
     const limits = limitsOf(caller);
     const query = parseQuery(input, collection, view, variablesOf(caller, now), limits);
@@ -89,7 +90,7 @@ export function createItems(
   };
 
   const readMany: Items['readMany'] = async (caller, name, keys, input) => {
-    const { db, collection, view, query, limits } = prepare(caller, name, itemPartsOf(input));
+    const { db, collection, view, query, limits } = await prepare(caller, name, itemPartsOf(input));
     const data: Item[] = [];
     for await (const part of inParts(keys, partSizeOf(collection, query.fields), (chunk) =>
       readItems(db, collection, { ...query, keys: chunk, limit: null, offset: 0 }, view, limits),
@@ -101,7 +102,7 @@ export function createItems(
 
   return {
     list: async (caller, name, input) => {
-      const { db, collection, view, query: asked, limits } = prepare(caller, name, input);
+      const { db, collection, view, query: asked, limits } = await prepare(caller, name, input);
       const query = await costly.split(db, collection, asked, view);
       const { aggregate } = query;
       const meta = (next: string | null = null) =>
@@ -142,11 +143,15 @@ export function createItems(
 
     readMany,
 
-    check: (caller, name, input) => {
-      prepare(caller, name, itemPartsOf(input));
+    check: async (caller, name, input) => {
+      await prepare(caller, name, itemPartsOf(input));
     },
   };
 }
+
+/** Whether what the caller may read depends on the rights of other users. */
+const needsReach = (caller: Caller): boolean =>
+  !isUnlimited(caller, 'activity', 'read') && permissionsFor(caller, 'activity', 'read').length > 0;
 
 type Read = (query: ListQuery) => Promise<Item[]>;
 

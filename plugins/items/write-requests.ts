@@ -105,9 +105,9 @@ export function createMutations(
   };
 
   /** Rejects an invalid query for the response. Called before anything is written. */
-  const checkResponseQuery = (caller: Caller, name: WritableCollection, query: QueryInput) => {
+  const checkResponseQuery = async (caller: Caller, name: WritableCollection, query: QueryInput) => {
     const view = accessViewOf(caller, clock());
-    return view(name).length > 0 && items.check(caller, name, query);
+    if (view(name).length > 0) await items.check(caller, name, query);
   };
 
   const readResponse = async (caller: Caller, name: WritableCollection, keys: readonly Key[], query: QueryInput) => {
@@ -147,7 +147,7 @@ export function createMutations(
 
   return {
     create: async (caller, name, body, query) => {
-      checkResponseQuery(caller, name, query);
+      await checkResponseQuery(caller, name, query);
       const wrapped = !Array.isArray(body) && Object.keys(body).length === 1 ? body.data : undefined;
       const list = [body, wrapped].find((value): value is unknown[] => Array.isArray(value));
       const { keys, added } = await writes.create(caller, name, limited(list ?? [body]), {
@@ -158,7 +158,7 @@ export function createMutations(
     },
 
     updateOne: async (caller, name, key, body, query) => {
-      checkResponseQuery(caller, name, query);
+      await checkResponseQuery(caller, name, query);
       const keys = [keyOf(name, key)];
       const isOwn = name === 'users' && keys[0] === caller.userId;
       const { input, ...proof } = isOwn ? takeCurrentPassword(body) : { input: body, currentPassword: undefined };
@@ -168,7 +168,7 @@ export function createMutations(
     },
 
     updateMany: async (caller, name, body, query) => {
-      checkResponseQuery(caller, name, query);
+      await checkResponseQuery(caller, name, query);
       const updates = await updatesOf(caller, name, body);
       await writes.update(caller, name, updates);
       return readUpdated(caller, name, updates, query);

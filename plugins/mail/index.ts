@@ -1,8 +1,5 @@
 import type { Executor } from '../../db/client.js';
 import type { Job, JobPriority } from '../../db/job-queue.js';
-import { type QueuedMail, readQueuedMails } from '../../db/queries/mail/mails.js';
-import { ApiError } from '../../schemas/errors.js';
-import type { Caller } from '../http/caller.js';
 import type { JobWork } from '../platform/jobs/worker.js';
 import { definePlugin } from '../platform/plugin.js';
 import type { TracedOperation } from '../platform/traced-operations.js';
@@ -29,7 +26,7 @@ export interface Mail {
    * email is sent, because only then does the service know whether it sends the email, and to which stored address. Therefore the
    * request does the same work whatever the outcome, and only emails that are actually sent are counted: for each kind of email, per
    * stored address and network. Emails requested from a network or browser that the user has signed in from before are counted
-   * separately, per stored address only. An email over a limit is dropped and logged, and `list` returns it as such.
+   * separately, per stored address only. An email over a limit is dropped and logged, and `GET /mails` returns it as such.
    *
    * A request must not check these limits itself. It can check `rateLimits.mayRequestMail`, which limits how many jobs one network
    * can queue.
@@ -40,13 +37,8 @@ export interface Mail {
    * @param priority `low` for emails that can number in the thousands: they are sent last, so that other emails do not wait for them
    */
   enqueueAll(tx: Executor, jobs: readonly MailJob[], priority?: JobPriority): Promise<void>;
-  /** The emails in the queue, newest first. @throws {ApiError} FORBIDDEN when the caller is not an administrator */
-  list(caller: Caller, state: QueuedMail['state'] | null, limit: number): Promise<QueuedMail[]>;
-  /**
-   * Queues an email again after its last attempt has failed.
-   * @throws {ApiError} FORBIDDEN when the caller is not an administrator, or when there is no such email
-   */
-  retry(caller: Caller, id: string): Promise<void>;
+  /** Queues an email again after its last attempt has failed. @returns whether there is such an email */
+  retry(tx: Executor, id: string): Promise<boolean>;
   /** Whether emails are stored in the development mailbox. */
   readonly hasMailbox: boolean;
   /** Delivers the emails that are due now, without waiting for the background worker. @returns how many it tried to deliver */
@@ -60,7 +52,7 @@ export interface MailOptions {
 
 /** `app.mail`: stores emails in a queue, and sends them in the background once the service listens. */
 export const mailPlugin = definePlugin<MailOptions>('mail', async (services, app, { transport: given }) => {
-  const { config, db, clock, locales, activity, observe, knownBrowsers, defineJob, databaseConnection } = services;
+  const { config, db, clock, locales, observe, knownBrowsers, defineJob } = services;
   const isFamiliarOrigin = createFamiliarOrigins(db, knownBrowsers);
   const isProduction = config.NODE_ENV === 'production';
   const templates = createMailTemplates({ locales, folder: config.EMAIL_TEMPLATES_PATH });
@@ -108,18 +100,7 @@ export const mailPlugin = definePlugin<MailOptions>('mail', async (services, app
   const mail: Mail = {
     enqueue: (tx, job) => jobs.send(tx, job),
     enqueueAll: (tx, list, priority) => jobs.sendAll(tx, list, priority),
-    list: async (caller, state, limit) => {
-      requireAdministrator(caller);
-      return readQueuedMails(db, databaseConnection.schemas, state, limit);
-    },
-    retry: async (caller, id) => {
-      requireAdministrator(caller);
-      await db.transaction(async (tx) => {
-        // The same error as for any item that does not exist.
-        if (!(await jobs.retry(tx, id))) throw new ApiError('FORBIDDEN');
-        await activity.record(tx, caller, [{ action: 'mail_retry', collection: 'mails', item: id.toLowerCase() }]);
-      });
-    },
+    retry: (tx, id) => jobs.retry(tx, id),
     hasMailbox: config.EMAIL_TRANSPORT === 'mailbox' && !isProduction,
     deliverNow: jobs.runNow,
   };
@@ -137,8 +118,4 @@ const deliveryOf = ({ id, data: { kind } }: Job<MailJob>): TracedOperation => ({
 function responseIn(error: unknown): string | undefined {
   const { response, cause } = error as { response?: string; cause?: { response?: string } };
   return response ?? cause?.response;
-}
-
-function requireAdministrator(caller: Caller): void {
-  if (!caller.admin) throw new ApiError('FORBIDDEN');
 }

@@ -24,6 +24,7 @@ export const modules = [
   'access',
   'items',
   'users',
+  'support',
   'invites',
   'registration',
   'providers',

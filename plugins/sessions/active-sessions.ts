@@ -4,7 +4,6 @@ import {
   deleteSessionsOf,
   listActiveSessions,
 } from '../../db/queries/sessions/sessions.js';
-import { userExists } from '../../db/queries/users/users.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Session } from '../../schemas/sessions.js';
@@ -12,7 +11,7 @@ import { deviceOf, type Principal } from '../http/caller.js';
 import { sessionIdOf } from '../http/credential.js';
 import type { Services } from '../platform/plugin.js';
 
-/** Lists and ends active sessions. In every mode, an ended session is rejected from the next request on. */
+/** Lists and ends the caller's own active sessions. In every mode, an ended session is rejected from the next request on. */
 export interface ActiveSessions {
   /** The caller's sessions, most recently used first; at most `maxListed`. */
   listOwn(caller: Principal): Promise<Session[]>;
@@ -24,12 +23,6 @@ export interface ActiveSessions {
   endOwn(caller: Principal, id: string): Promise<boolean>;
   /** Ends all of the caller's sessions except the current one, if there is one. */
   endOthers(caller: Principal): Promise<void>;
-  /** The sessions of any user, for administrators. @throws {ApiError} FORBIDDEN */
-  listOf(caller: Principal, userId: string): Promise<Session[]>;
-  /** @throws {ApiError} FORBIDDEN */
-  endOf(caller: Principal, userId: string, id: string): Promise<void>;
-  /** Ends all sessions of a user. If the user is the caller, this includes the current session. @throws {ApiError} FORBIDDEN */
-  endAllOf(caller: Principal, userId: string): Promise<void>;
 }
 
 /** SESSIONS_PER_USER can allow more sessions, but no one needs a longer list. Ending all sessions also ends those not listed. */
@@ -54,11 +47,6 @@ export function createActiveSessions({ db, clock, activity }: Services): ActiveS
       await activity.record(tx, caller, [{ action: 'session_end', collection: 'users', item: userId.toLowerCase() }]);
     });
 
-  /** The error is the same whether the user does not exist or the caller may not see them. */
-  const requireUser = async ({ admin }: Principal, userId: string): Promise<void> => {
-    if (!admin || !(await userExists(db, userId))) throw new ApiError('FORBIDDEN');
-  };
-
   return {
     listOwn: (caller) => list(caller.userId, sessionIdOf(caller)),
 
@@ -68,25 +56,11 @@ export function createActiveSessions({ db, clock, activity }: Services): ActiveS
     },
 
     endOthers: (caller) => endAll(caller, caller.userId, sessionIdOf(caller)),
-
-    listOf: async (caller, userId) => {
-      await requireUser(caller, userId);
-      return list(userId, sessionIdOf(caller));
-    },
-
-    endOf: async (caller, userId, id) => {
-      await requireUser(caller, userId);
-      await end(caller, userId, id);
-    },
-
-    endAllOf: async (caller, userId) => {
-      await requireUser(caller, userId);
-      await endAll(caller, userId, null);
-    },
   };
 }
 
-const toSession = (session: ActiveSessionRecord, current: string | null): Session => ({
+/** @param current the ID of the caller's own session, if they have one */
+export const toSession = (session: ActiveSessionRecord, current: string | null): Session => ({
   id: session.id,
   device: deviceOf(session.userAgent),
   user_agent: session.userAgent,

@@ -3,11 +3,11 @@ import type { Item } from '../../db/queries/items/items.js';
 import { writeLastPage } from '../../db/queries/users/users.js';
 import type { QueryInput } from '../../db/query-language/query.js';
 import { ApiError } from '../../schemas/errors.js';
+import { permittedCollections } from '../../schemas/needs.js';
 import type { ActionAccess, MyPermissions } from '../../schemas/permissions.js';
 import type { Globals } from '../../schemas/policies.js';
 import { isEmptyRule, isUnlimited, ownRuleOf, permissionsFor } from '../access/permissions.js';
 import type { Caller, Principal } from '../http/caller.js';
-import { permittedCollections } from '../items/rules.js';
 import type { Meta } from '../items/service.js';
 import type { Services } from '../platform/plugin.js';
 

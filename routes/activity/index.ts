@@ -3,7 +3,7 @@ import { Uuid } from '../../schemas/common.js';
 import type { App } from '../app.js';
 import { readRoutes } from '../items/index.js';
 
-/** The audit log is read-only and for administrators: no permission grants access to it, and no request can write to it directly. */
+/** The audit log is read-only: no request can write to it directly. */
 export async function activityRoutes(app: App): Promise<void> {
   readRoutes(app, {
     collection: 'activity',

@@ -10,7 +10,7 @@ export function endSessionsOfUser(app: App): void {
       config: {
         access: 'authenticated',
         scope: 'sessions:delete',
-        needs: 'administrator',
+        needs: { collection: 'sessions', action: 'delete' },
         recordedAs: ['session_end', 'users'],
       },
       schema: {
@@ -18,13 +18,13 @@ export function endSessionsOfUser(app: App): void {
         tags: ['Sessions'],
         summary: "End a user's sessions",
         description:
-          "Ends all of the user's sessions. Static tokens remain valid. If you pass your own ID, your current session also ends. Requires administrator access.",
+          "Ends all of the user's sessions. Static tokens remain valid. If you pass your own ID, your current session also ends. Administrators can call it, and so can users who have permission to delete `sessions` and all of the rights that the user has. If there is a session that you cannot end, none are ended.",
         params: Type.Object({ id: Uuid('The ID of the user.') }),
         response: { 204: noContent('The sessions have ended, or there were none.'), ...errorResponses() },
       },
     },
     async (request, reply) => {
-      await app.activeSessions.endAllOf(request.currentUser, request.params.id);
+      await app.sessionsOfUsers.endAll(request.currentUser, request.params.id);
       return reply.code(204).send();
     },
   );

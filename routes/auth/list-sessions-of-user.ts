@@ -1,24 +1,24 @@
 import { Type } from '@sinclair/typebox';
 import { Uuid } from '../../schemas/common.js';
 import { errorResponses } from '../../schemas/errors.js';
-import { SessionsResponse } from '../../schemas/sessions.js';
+import { SessionsOfUserResponse } from '../../schemas/sessions.js';
 import type { App } from '../app.js';
 
 export function listSessionsOfUser(app: App): void {
   app.get(
     '/:id/sessions',
     {
-      config: { access: 'authenticated', scope: 'sessions:read', needs: 'administrator' },
+      config: { access: 'authenticated', scope: 'sessions:read', needs: { collection: 'sessions', action: 'read' } },
       schema: {
         operationId: 'listSessionsOfUser',
         tags: ['Sessions'],
         summary: "List a user's sessions",
         description:
-          "Returns up to 1000 of the user's active sessions, most recently used first. Requires administrator access.",
+          "Returns up to 1000 of the user's active sessions, most recently used first. Administrators can call it, and so can users who have permission to read `sessions` and all of the rights that the user has. Fields and sessions that you cannot read are omitted.",
         params: Type.Object({ id: Uuid('The ID of the user.') }),
-        response: { 200: { ...SessionsResponse, description: 'The sessions.' }, ...errorResponses() },
+        response: { 200: { ...SessionsOfUserResponse, description: 'The sessions.' }, ...errorResponses() },
       },
     },
-    async (request) => ({ data: await app.activeSessions.listOf(request.currentUser, request.params.id) }),
+    async (request) => ({ data: await app.sessionsOfUsers.list(request.currentUser, request.params.id) }),
   );
 }

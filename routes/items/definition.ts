@@ -12,12 +12,12 @@ interface Nouns {
 }
 
 /** Collections that are only for administrators, whatever the permissions. */
-const administratorCollections = ['activity', 'clients', 'resources'] as const;
+const administratorCollections = ['clients', 'resources'] as const;
 type AdministratorCollection = (typeof administratorCollections)[number];
 
 /** What the read routes of a collection need to know about it. */
 export interface ReadRoutes {
-  collection: 'users' | 'roles' | 'policies' | 'permissions' | AdministratorCollection;
+  collection: 'users' | 'roles' | 'policies' | 'permissions' | 'activity' | AdministratorCollection;
   /** Used in operation IDs: `one` (`User`) gives `readUser`, and `many` (`Users`) gives `listUsers`. */
   one: string;
   many: string;

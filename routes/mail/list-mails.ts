@@ -6,12 +6,13 @@ export function listMails(app: App): void {
   app.get(
     '/',
     {
-      config: { access: 'authenticated', scope: 'mails:read', needs: 'administrator' },
+      config: { access: 'authenticated', scope: 'mails:read', needs: { collection: 'mails', action: 'read' } },
       schema: {
         operationId: 'listMails',
         tags: ['Emails'],
         summary: 'List queued emails',
-        description: 'Returns the queued emails, newest first. Requires administrator access.',
+        description:
+          'Returns the queued emails that you can read, newest first. Administrators can read all of them. Users with permission to read `mails` can read the emails to users whose rights they have; emails for which only an address is known are only for administrators. Fields that you cannot read are omitted.',
         querystring: ListMailsQuery,
         response: {
           200: { ...MailListResponse, description: 'The emails.' },
@@ -21,7 +22,7 @@ export function listMails(app: App): void {
     },
     async (request) => {
       const { state = null, limit = 100 } = request.query;
-      return { data: await app.mail.list(request.currentUser, state, limit) };
+      return { data: await app.mailsOfUsers.list(request.currentUser, state, limit) };
     },
   );
 }

@@ -236,8 +236,8 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'users who may update users can change the password of any user',
     edits: [
       {
-        find: 'if (!hasMoreRights({ policies, variables }, own)) continue;',
-        replace: 'if (!hasMoreRights({ policies, variables }, own) || id !== null) continue;',
+        find: "if (hasMoreRights({ policies, variables }, own)) return 'rights';",
+        replace: "if (hasMoreRights({ policies, variables }, own) && id === null) return 'rights';",
       },
     ],
     tests: ['test/access/escalation.test.ts'],

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
 import t from 'tap';
+import { rows } from '../../db/statements.js';
 import { recorded } from '../helpers/database/activity.js';
 import { refused } from '../helpers/http/refusals.js';
 import { codeIn, mailsTo } from '../helpers/mail/mails.js';
@@ -19,6 +21,9 @@ const ask = (headers: Headers, body: object = {}) => post('/auth/email/request',
 const prove = (headers: Headers, body: object) => post('/auth/reauthenticate', body, headers);
 const unlink = (headers: Headers) =>
   request({ method: 'DELETE', url: `/users/me/identities/${randomUUID()}`, headers });
+
+const queuedMails = async () =>
+  (await rows(app.db, sql`select from ${sql.identifier(app.databaseConnection.schemas.queue)}.job`)).length;
 
 const codeTo = async (email: string) => {
   const { text } = (await mailsTo(app, email)).at(-1) ?? { text: '' };
@@ -80,9 +85,9 @@ t.test('users who have another proof in this service get no code', async (t) => 
     'no address': await stale({ email: null as never }),
   };
   for (const [what, { id, headers }] of Object.entries(cases)) {
-    const before = (await app.mail.list({ admin: true } as never, null, 100)).length;
+    const before = await queuedMails();
     t.equal((await ask(headers)).statusCode, 204, what);
-    t.equal((await app.mail.list({ admin: true } as never, null, 100)).length, before, what);
+    t.equal(await queuedMails(), before, what);
     refused(t, await prove(headers, { code: '123456' }), 'INVALID_CREDENTIALS', `${what}: ${id}`);
   }
   const id = randomUUID();

@@ -323,6 +323,28 @@ export async function findPublicGrants(executor: Executor): Promise<{ version: s
 export const findPublicPolicies = async (executor: Executor): Promise<PolicyRecord[]> =>
   (await findPublicGrants(executor)).list;
 
+/** All roles and policies, and the version of all grants. */
+export interface GrantsOverview {
+  version: string | null;
+  /** Each with the IDs of its own policies. */
+  roles: { id: string; parent: string | null; policies: string[] }[];
+  policies: PolicyRecord[];
+  public_policy: string | null;
+}
+
+const overview = fixedStatement<Record<never, never>, GrantsOverview>(
+  () => sql`select ${currentVersion} as version,
+    (select coalesce(json_agg(json_build_object('id', r.id, 'parent', r.parent,
+      'policies', array_to_json(array(select rp.policy from ${rolePolicies} rp where rp.role = r.id)))), '[]') from ${roles} r) as roles,
+    (select ${policyList} from ${policies} p) as policies,
+    (select st.public_policy from ${settings} st) as public_policy`,
+);
+
+/** What all roles and policies grant. */
+export async function findGrantsOverview(executor: Executor): Promise<GrantsOverview> {
+  return (await overview(executor, {}))[0] ?? { version: null, roles: [], policies: [], public_policy: null };
+}
+
 const versionAlone = fixedStatement<Record<never, never>, { version: string | null }>(
   () => sql`select ${currentVersion} as version`,
 );

@@ -1,7 +1,10 @@
-import { sql } from 'drizzle-orm';
+import { type SQL, sql } from 'drizzle-orm';
 import type { Mail, MailLimit, MailState } from '../../../schemas/mails.js';
 import type { Executor } from '../../client.js';
 import type { DatabaseSchemas } from '../../database-schemas.js';
+import { ruledCollections } from '../../query-language/collections.js';
+import { ruleConditions } from '../../query-language/compile.js';
+import type { Filter } from '../../query-language/filter.js';
 import { rows } from '../../statements.js';
 
 export interface QueuedMail {
@@ -39,34 +42,70 @@ export async function countQueuedMails(
   };
 }
 
-/** Emails in the queue, newest first. @param state null: all states */
+/** The job table as emails, with the columns of the collection. */
+const mailsIn = (
+  queue: string,
+  condition: SQL,
+) => sql`select id, data ->> 'kind' as kind, (data ->> 'user')::uuid as "user",
+    data ->> 'email' as email, ${stateName},
+    -- The queue increments its count only when the next attempt starts.
+    retry_count + (started_on is not null and state in ('retry', 'failed'))::int as attempts,
+    created_on as created_at,
+    case when state in ('created', 'retry') then start_after end as next_attempt_at,
+    case when state = 'completed' then output ->> 'limit' end as "limit",
+    output ->> 'reason' as reason
+  from ${sql.identifier(queue)}.job where name = 'mail' and ${condition}`;
+
+/** Rules for emails. An email must match at least one. Null matches all emails. */
+type MailRules = readonly (Filter | null)[];
+
+const conditionsOf = (rules: MailRules) => ruleConditions(ruledCollections.mails, 'mails', rules);
+
+/**
+ * Emails in the queue, newest first.
+ * @param state null: all states
+ * @returns the emails. `matching` says which of the rules each one matches
+ */
 export async function readQueuedMails(
   executor: Executor,
   { queue }: Pick<DatabaseSchemas, 'queue'>,
   state: QueuedMail['state'] | null,
   limit: number,
-): Promise<QueuedMail[]> {
+  rules: MailRules,
+): Promise<(QueuedMail & { matching: boolean[] })[]> {
+  const { any, each } = conditionsOf(rules);
   const found = await rows<
-    Omit<QueuedMail, 'created_at' | 'next_attempt_at'> & { created: number; next: number | null }
+    Omit<QueuedMail, 'created_at' | 'next_attempt_at'> & { created: number; next: number | null; matching: boolean[] }
   >(
     executor,
-    sql`select * from (
-      select id, data ->> 'kind' as kind, data ->> 'user' as "user", data ->> 'email' as email,
-        ${stateName},
-        -- The queue increments its count only when the next attempt starts.
-        retry_count + (started_on is not null and state in ('retry', 'failed'))::int as attempts,
-        (extract(epoch from created_on) * 1000)::int8 as created,
-        case when state in ('created', 'retry') then (extract(epoch from start_after) * 1000)::int8 end as next,
-        case when state = 'completed' then output ->> 'limit' end as "limit",
-        output ->> 'reason' as reason
-      from ${sql.identifier(queue)}.job where name = 'mail'
+    // The inner statement sorts the emails. The rules are then evaluated only for as many of them as necessary.
+    sql`select id, kind, "user", email, state, attempts, "limit", reason,
+      (extract(epoch from created_at) * 1000)::int8 as created, (extract(epoch from next_attempt_at) * 1000)::int8 as next,
+      ${each} as matching
+    from (
+      select * from (${mailsIn(queue, sql`true`)}) queued
+      where ${state}::text is null or state = ${state}::text
+      order by created_at desc, id offset 0
     ) mails
-    where ${state}::text is null or state = ${state}::text
-    order by created desc, id limit ${limit}`,
+    where ${any} order by created_at desc, id limit ${limit}`,
   );
   return found.map(({ created, next, ...mail }) => ({
     ...mail,
     created_at: new Date(created),
     next_attempt_at: next === null ? null : new Date(next),
   }));
+}
+
+/** The user whom an email is for, if it matches one of the rules. @returns undefined if there is no such email */
+export async function findQueuedMail(
+  executor: Executor,
+  { queue }: Pick<DatabaseSchemas, 'queue'>,
+  id: string,
+  rules: MailRules,
+): Promise<{ user: string | null } | undefined> {
+  const [found] = await rows<{ user: string | null }>(
+    executor,
+    sql`select "user" from (${mailsIn(queue, sql`id = ${id}::uuid`)}) mails where ${conditionsOf(rules).any}`,
+  );
+  return found;
 }

@@ -1,5 +1,8 @@
 import { and, desc, eq, exists, gt, inArray, lt, lte, ne, not, or, sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
+import { ruledCollections } from '../../query-language/collections.js';
+import { ruleConditions } from '../../query-language/compile.js';
+import type { Filter } from '../../query-language/filter.js';
 import { clients, oauthGrants, oauthRecords, sessionClients, sessions } from '../../schema.js';
 import { rows } from '../../statements.js';
 
@@ -70,6 +73,11 @@ export interface ActiveSessionRecord {
   applications: { id: string; name: string }[];
 }
 
+/** Rules for sessions. A session must match at least one. Null matches all sessions. */
+type SessionRules = readonly (Filter | null)[];
+const conditionsOf = (rules: SessionRules) => ruleConditions(ruledCollections.sessions, 'sessions', rules);
+const everySession: SessionRules = [null];
+
 const applicationsOf = (now: Date) => sql<ActiveSessionRecord['applications']>`(
   select coalesce(json_agg(json_build_object('id', held.client, 'name', held.name) order by held.name, held.client), '[]') from (
     select distinct r.client, coalesce(c.name, g.client_name, r.client) as name
@@ -78,27 +86,56 @@ const applicationsOf = (now: Date) => sql<ActiveSessionRecord['applications']>`(
       and r.expires_at > ${now.toISOString()}::timestamptz
   ) held)`;
 
-/** The sessions of a user that have not expired, most recently used first. */
+/** The sessions of a user that have not expired, most recently used first. `matching` says which of the rules each one matches. */
 export async function listActiveSessions(
   executor: Executor,
   user: string,
   now: Date,
   limit: number,
-): Promise<ActiveSessionRecord[]> {
+  rules: SessionRules = everySession,
+): Promise<(ActiveSessionRecord & { matching: boolean[] })[]> {
+  const { any, each } = conditionsOf(rules);
   const { id, createdAt, lastUsedAt, expiresAt, ip, userAgent } = sessions;
   return executor
-    .select({ id, createdAt, lastUsedAt, expiresAt, ip, userAgent, applications: applicationsOf(now) })
+    .select({
+      ...{ id, createdAt, lastUsedAt, expiresAt, ip, userAgent },
+      applications: applicationsOf(now),
+      matching: sql<boolean[]>`${each}`,
+    })
     .from(sessions)
-    .where(and(eq(sessions.user, user), gt(expiresAt, now)))
+    .where(and(eq(sessions.user, user), gt(expiresAt, now), any))
     .orderBy(desc(lastUsedAt), desc(createdAt), id)
     .limit(limit);
 }
 
 /** Deletes one session of a user. @returns whether there was one that had not expired */
-export async function deleteSessionOf(executor: Executor, user: string, id: string, now: Date): Promise<boolean> {
+export async function deleteSessionOf(
+  executor: Executor,
+  user: string,
+  id: string,
+  now: Date,
+  rules: SessionRules = everySession,
+): Promise<boolean> {
   const ended = await executor
     .delete(sessions)
-    .where(and(eq(sessions.id, id), eq(sessions.user, user), gt(sessions.expiresAt, now)))
+    .where(and(eq(sessions.id, id), eq(sessions.user, user), gt(sessions.expiresAt, now), conditionsOf(rules).any))
     .returning({ id: sessions.id });
   return ended.length === 1;
+}
+
+/**
+ * Deletes the sessions of a user, in a transaction.
+ * @returns false if a session that has not expired matches none of the rules. The transaction must then be rolled back
+ */
+export async function deleteMatchingSessions(
+  tx: Executor,
+  user: string,
+  now: Date,
+  rules: SessionRules,
+): Promise<boolean> {
+  const { any } = conditionsOf(rules);
+  const isOther = and(eq(sessions.user, user), gt(sessions.expiresAt, now), not(any));
+  const others = await tx.select({ id: sessions.id }).from(sessions).where(isOther).limit(1);
+  await tx.delete(sessions).where(and(eq(sessions.user, user), any));
+  return others.length === 0;
 }
