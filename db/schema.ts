@@ -374,7 +374,7 @@ export const loginAttempts = pgTable(
   },
   (table) => [
     index('login_attempts_last_attempt_at_index').on(table.lastAttemptAt),
-    index('login_attempts_account_index').on(table.account),
+    index('login_attempts_account_index').on(table.account, table.lockedUntil),
     index('login_attempts_locked_index')
       .on(table.lockedUntil, table.account)
       .where(sql`${table.lockedUntil} is not null`),
@@ -759,8 +759,12 @@ export const activity = pgTable(
   (table) => [
     uniqueIndex('activity_position_unique').on(table.position),
     index('activity_unlinked_index').on(table.id).where(sql`${table.position} is null`),
-    index('activity_user_index').on(table.user),
-    index('activity_item_index').on(table.item),
+    // With the ID, so that the latest events of a user are found without reading all of their events, or those of others.
+    index('activity_user_index').on(table.user, table.id),
+    index('activity_item_index').on(table.item, table.id),
+    index('activity_failed_logins_index')
+      .on(table.item, table.id)
+      .where(sql`${table.action} = 'login' and ${table.outcome} = 'failure'`),
     index('activity_timestamp_index').on(table.timestamp),
     check('activity_outcome_check', sql`${table.outcome} in ('success', 'failure')`),
   ],

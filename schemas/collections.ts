@@ -32,6 +32,8 @@ interface ReadDefinition {
   many: string;
   /** The fields of an item in a response. */
   properties: TProperties;
+  /** Further fields, which a response contains only if the query names them, and which nothing else in a query can name. */
+  onRequest?: TProperties;
   description: string;
   /** An example of an item. */
   example: { id: string | number } & Record<string, unknown>;
@@ -40,9 +42,20 @@ interface ReadDefinition {
 }
 
 /** The read schemas of a collection, and the query schemas that its write schemas are built from. */
-function describedReads({ one, many, properties, description, example, filterExample }: ReadDefinition) {
+function describedReads({
+  one,
+  many,
+  properties,
+  onRequest = {},
+  description,
+  example,
+  filterExample,
+}: ReadDefinition) {
   const query = queryOn(one, properties, filterExample);
-  const item = named(one, { ...Type.Partial(Closed(properties, { description })), examples: [example] });
+  const item = named(one, {
+    ...Type.Partial(Closed({ ...properties, ...onRequest }, { description })),
+    examples: [example],
+  });
   const schemas: ReadSchemas = {
     itemQuery: query.item,
     listQuery: query.list,

@@ -55,6 +55,34 @@ export const userProperties = {
   ),
 };
 
+/** Fields of a user that a response contains only if the query names them. */
+const onRequest = {
+  locked_until: Nullable(
+    Timestamp(
+      'Until when logins are refused after too many wrong passwords or codes. Null if the user is not locked. Returned only if you request it by name. Requires permission to read `activity`, and all of the rights that the user has; otherwise, it is null.',
+    ),
+  ),
+  has_password: Nullable(
+    Type.Boolean({
+      description: 'Whether the user has a password. The conditions for `locked_until` apply.',
+    }),
+  ),
+  last_failure: Nullable(
+    Closed(
+      {
+        timestamp: Timestamp('When the login was refused.'),
+        code: Nullable(Type.String({ description: 'The error code that the client received.' })),
+        reason: Nullable(
+          Type.String({
+            description: 'Why it was refused, as in the audit log, such as `wrong_password` or `locked`.',
+          }),
+        ),
+      },
+      { description: 'The last login that was refused. The conditions for `locked_until` apply.' },
+    ),
+  ),
+};
+
 const optional = (schema: Parameters<typeof Type.Array>[0]) => Type.Optional(schema);
 const limited = (maxLength: number, description: string) => optional(Nullable(Type.String({ maxLength, description })));
 const object = (description: string) => optional(json(description));
@@ -165,6 +193,7 @@ export const userSchemas = collectionSchemas({
   one: 'User',
   many: 'Users',
   properties: userProperties,
+  onRequest,
   input,
   updateOnly: { current_password: Type.Optional(currentPassword) },
   key: Uuid('The ID of the user.'),
@@ -194,6 +223,7 @@ const UpdatedUser = named('UpdatedUser', {
     Closed(
       {
         ...orHidden(userProperties),
+        ...onRequest,
         pending_email: text('Your new address, until you confirm it. Returned only by updates that contain `email`.'),
       },
       { description: 'The updated user, with the requested fields.' },

@@ -99,6 +99,11 @@ export interface RuledCollection {
   owner?: string;
   /** Every field that a query may name, in the order of responses. Fields that are not listed here do not exist. */
   fields: ReadonlyMap<string, Field>;
+  /**
+   * Fields that a query returns only if it names them, for callers who may read the other collection. They are read for each page,
+   * so a query cannot filter or sort by them.
+   */
+  onRequest?: { names: ReadonlySet<string>; requires: RuledCollectionName };
   /** Fields of responses that are not stored, so that no rule can be about them. */
   computed?: ReadonlySet<string>;
 }
@@ -194,6 +199,7 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
       ['email_verified_at', value('email_verified_at', 'timestamp', { readOnly: true })],
     ),
     beside: { table: userUses, key: 'user' },
+    onRequest: { names: new Set(['locked_until', 'has_password', 'last_failure']), requires: 'activity' },
   },
   roles: collection(
     'roles',

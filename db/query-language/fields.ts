@@ -1,4 +1,10 @@
-import { type Collection, type CollectionName, collections, type Field } from './collections.js';
+import {
+  type Collection,
+  type CollectionName,
+  collections,
+  type Field,
+  type RuledCollectionName,
+} from './collections.js';
 import { type AccessView, isReadable } from './filter.js';
 import { forbiddenField, invalidQuery } from './invalid-query.js';
 
@@ -29,6 +35,27 @@ export function parseFields(names: readonly string[] = [], collection: Collectio
   for (const name of names.length === 0 ? ['*'] : names) add(tree, name.split('.'), collection, access, nodes, []);
   return tree;
 }
+
+/** The same, with those fields that are returned only on request apart. */
+export function parseNamedFields(
+  names: readonly string[] = [],
+  collection: Collection,
+  access: AccessView,
+): { fields: FieldTree; onRequest: readonly string[] } {
+  const { onRequest } = collection;
+  const isOnRequest = (name: string) => onRequest?.names.has(name) === true;
+  const special = [...new Set(names.filter(isOnRequest))];
+  const [refused] = special;
+  if (onRequest && refused !== undefined && !mayRequest(access, onRequest.requires))
+    throw forbiddenField(collection.name, refused);
+  const others = names.filter((name) => !isOnRequest(name));
+  const isOnly = special.length > 0 && others.length === 0;
+  return { fields: isOnly ? new Map() : parseFields(others, collection, access), onRequest: special };
+}
+
+/** Whether a caller may read all of a collection, as far as the rights of the users in it allow. */
+const mayRequest = (access: AccessView, name: RuledCollectionName): boolean =>
+  access(name).some(({ fields, rule }) => fields === '*' && (rule === null || rule.kind === 'reachable'));
 
 /**
  * The fields that a plain `fields` parameter names: one that follows no relation and repeats no field.

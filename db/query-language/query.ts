@@ -1,7 +1,7 @@
 import { storedEmail } from '../../schemas/common.js';
 import type { ListQuery } from '../../schemas/item-requests.js';
 import { type Collection, collections } from './collections.js';
-import { type FieldTree, parseFields } from './fields.js';
+import { type FieldTree, parseNamedFields } from './fields.js';
 import { type AccessView, type Filter, type FilterLimits, isReadable, parseFilter } from './filter.js';
 import { forbiddenField, invalidQuery } from './invalid-query.js';
 import type { Variables } from './variables.js';
@@ -40,6 +40,8 @@ export interface Selection {
 /** A parsed and validated query. */
 export interface Query extends Selection {
   fields: FieldTree;
+  /** The fields that are returned only on request: see `Collection.onRequest`. */
+  onRequest: readonly string[];
   sort: readonly SortKey[];
   /** Null: all items. */
   limit: number | null;
@@ -79,7 +81,7 @@ export function parseQuery(
   const aggregate = parseAggregate(input, collection, access, limits.columns);
   const isAbsent = input.filter === undefined || input.filter === null || input.filter === '';
   return {
-    fields: aggregate ? new Map() : parseFields(input.fields, collection, access),
+    ...(aggregate ? { fields: new Map(), onRequest: [] } : parseNamedFields(input.fields, collection, access)),
     filter: isAbsent ? null : parseFilter(input.filter, collection, access, variables, limits.filter),
     search: searchOf(input.search),
     sort: parseSort(input.sort, collection, access),

@@ -23,8 +23,7 @@ export function meetsNeed(caller: Caller, need: Need): boolean {
   );
 }
 
-const ruledCollection = (name: NeededRight['collection']) =>
-  name === 'settings' ? undefined : ruledCollections[name];
+const ruledCollection = (name: NeededRight['collection']) => (name === 'settings' ? undefined : ruledCollections[name]);
 
 function includesFields(
   granted: readonly string[],

@@ -5,6 +5,7 @@ import {
   countItems,
   detachPosition,
   type Item,
+  keyOf,
   type ListQuery,
   type Position,
   partSizeOf,
@@ -61,7 +62,7 @@ export interface Items {
 }
 
 export function createItems(
-  { dbOf, clock, reachOf }: Services,
+  { dbOf, clock, reachOf, signInStates }: Services,
   own: { limitsOf: QueryLimitsOf; cursors: Cursors; costly: CostlyQueries },
 ): Items {
   const { limitsOf, cursors, costly } = own;
@@ -69,11 +70,29 @@ export function createItems(
   const prepare = async (caller: Caller, name: CollectionName, input: QueryInput) => {
     const collection = collections[name];
     const now = clock();
-    const view = accessViewOf(caller, now, needsReach(caller) ? await reachOf(caller, now) : null);
+    const reach = needsReach(caller) ? await reachOf(caller, now) : null;
+    const view = accessViewOf(caller, now, reach);
     if (view(name).length === 0) throw new ApiError('FORBIDDEN');
     const limits = limitsOf(caller);
     const query = parseQuery(input, collection, view, variablesOf(caller, now), limits);
-    return { db: dbOf(caller), collection, view, query, limits: { ...limits.read, soFar: { listed: 0 } } };
+    const db = dbOf(caller);
+    const readLimits = { ...limits.read, soFar: { listed: 0 } };
+    const { onRequest } = query;
+    /** Reads items, with the fields that are returned only on request. */
+    const read = async (part: ListQuery): Promise<Item[]> => {
+      const isKeysOnly = part.fields.size === 0 && query.fields.size > 0;
+      if (onRequest.length === 0 || isKeysOnly) return readItems(db, collection, part, view, readLimits);
+      const items = await readItems(db, collection, { ...part, hasPositions: true }, view, readLimits);
+      const states = await signInStates.read(db, items.map(keyOf), reach);
+      for (const item of items) {
+        const state = states.get(keyOf(item));
+        if (query.fields.size === 0) delete item.id;
+        for (const field of onRequest) item[field] = state?.[field as keyof typeof state] ?? null;
+        if (!part.hasPositions) detachPosition(item);
+      }
+      return items;
+    };
+    return { db, collection, view, query, read, limits: readLimits };
   };
 
   const metaOf = async (
@@ -90,10 +109,10 @@ export function createItems(
   };
 
   const readMany: Items['readMany'] = async (caller, name, keys, input) => {
-    const { db, collection, view, query, limits } = await prepare(caller, name, itemPartsOf(input));
+    const { db, collection, view, query, read } = await prepare(caller, name, itemPartsOf(input));
     const data: Item[] = [];
     for await (const part of inParts(keys, partSizeOf(collection, query.fields), (chunk) =>
-      readItems(db, collection, { ...query, keys: chunk, limit: null, offset: 0 }, view, limits),
+      read({ ...query, keys: chunk, limit: null, offset: 0 }),
     )) {
       data.push(...part);
     }
@@ -102,7 +121,7 @@ export function createItems(
 
   return {
     list: async (caller, name, input) => {
-      const { db, collection, view, query: asked, limits } = await prepare(caller, name, input);
+      const { db, collection, view, query: asked, read, limits } = await prepare(caller, name, input);
       const query = await costly.split(db, collection, asked, view);
       const { aggregate } = query;
       const meta = (next: string | null = null) =>
@@ -116,7 +135,6 @@ export function createItems(
         };
       }
       const after = query.cursor === null ? null : cursors.read(collection, query.sort, query.cursor);
-      const read = (part: ListQuery) => readItems(db, collection, part, view, limits);
       const isCutOff = query.isAll && query.limit !== null;
       const hasCursor = query.meta.has('cursor') || isCutOff;
       const partSize = partSizeOf(collection, query.fields);

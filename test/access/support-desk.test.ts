@@ -385,3 +385,83 @@ t.test('without these permissions, and without a credential, nothing can be read
     refused(t, await get('/activity', headers), 'FORBIDDEN', 'GET /activity');
   }
 });
+
+t.test(
+  'the reason why a user cannot sign in is readable on request, for users without additional rights',
+  async (t) => {
+    const fields = 'fields=id,locked_until,has_password,last_failure';
+    const stateOf = async (id: string, headers: Headers = desk.headers) =>
+      (await get(`/users/${id}?${fields}`, headers)).json().data;
+    const login = (email: string, password: string) => post('/auth/login', { email, password });
+    const cases: [string, NewUser, string][] = [
+      ['a wrong password', {}, 'wrong_password'],
+      ['no password', { password: null }, 'no_password'],
+      ['a provider', { provider: 'github' }, 'no_password'],
+      ['suspended', { status: 'suspended' }, 'suspended'],
+      ['unverified', { status: 'unverified' }, 'unverified'],
+      ['invited', { status: 'invited', password: null }, 'invited'],
+    ];
+    for (const [what, values, reason] of cases) {
+      const user = await createUser(app, values);
+      const before = await stateOf(user.id);
+      t.strictSame(
+        before,
+        { id: user.id, locked_until: null, has_password: values.password !== null, last_failure: null },
+        `${what}: before`,
+      );
+      await login(user.email, 'a wrong password');
+      const { last_failure } = await stateOf(user.id);
+      t.match(last_failure, { code: 'INVALID_CREDENTIALS', reason, timestamp: /Z$/ }, what);
+      t.strictSame(Object.keys(last_failure).sort(), ['code', 'reason', 'timestamp']);
+    }
+    const careful = await createUser(app, { tfa: true });
+    await login(careful.email, careful.password);
+    t.match((await stateOf(careful.id)).last_failure, { code: 'INVALID_OTP', reason: 'missing_code' }, 'no code');
+
+    const locked = await createUser(app);
+    for (let guess = 0; guess < 26; guess++) await login(locked.email, 'a wrong password');
+    const state = await stateOf(locked.id);
+    t.match(state.last_failure, { code: 'REQUESTS_EXCEEDED', reason: 'locked' });
+    const wait = new Date(state.locked_until).getTime() - app.clock().getTime();
+    t.ok(wait > 0 && wait <= 900_000, `${wait} ms`);
+    t.equal((await post(`/users/${locked.id}/unlock`, undefined, desk.headers)).statusCode, 204);
+    t.equal((await stateOf(locked.id)).locked_until, null, 'unlocked');
+
+    for (const [what, { id, email }] of found) {
+      await login(email, 'a wrong password');
+      const own = await stateOf(id);
+      const expected = targets[what]?.isReached
+        ? await stateOf(id, asAdmin)
+        : { locked_until: null, has_password: null, last_failure: null };
+      t.match(own, expected, what);
+      t.equal((await stateOf(id, asAdmin)).has_password, true, `${what}: an administrator`);
+    }
+    const { id } = userOf('no rights');
+    const list = (await get(`/users?filter[id]=${id}&fields=last_failure`, desk.headers)).json().data;
+    t.strictSame(Object.keys(list[0]), ['last_failure'], 'a list, without the ID');
+    t.equal(list[0].last_failure.reason, 'wrong_password');
+    for (const path of [`/users/${id}`, `/users/${id}?fields=*`, `/users?filter[id]=${id}`]) {
+      const { data } = (await get(path, asAdmin)).json();
+      t.notOk('last_failure' in [data].flat()[0], path);
+    }
+    for (const query of ['filter[has_password]=true', 'sort=locked_until', 'aggregate[count]=has_password']) {
+      refused(t, await get(`/users?${query}`, asAdmin), 'FORBIDDEN', query);
+    }
+    const reading = { collection: 'users', action: 'read', fields: ['*'] };
+    for (const [what, rights] of [
+      ['only users', [reading]],
+      [
+        'events of their own',
+        [
+          reading,
+          { collection: 'activity', action: 'read', fields: ['*'], permissions: { user: { _eq: '$CURRENT_USER' } } },
+        ],
+      ],
+      ['some fields of events', [reading, { collection: 'activity', action: 'read', fields: ['id', 'action'] }]],
+    ] as const) {
+      const { headers } = await createUserWithToken(app, { policies: [await policyWith(app, rights as never)] });
+      for (const field of ['locked_until', 'has_password', 'last_failure'])
+        refused(t, await get(`/users/${id}?fields=${field}`, headers), 'FORBIDDEN', `${what}: ${field}`);
+    }
+  },
+);

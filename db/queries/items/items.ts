@@ -180,6 +180,9 @@ const coarseAt = (compiler: Compiler, row: Row, [name = '', ...rest]: readonly s
 
 const positionColumn = ' position';
 
+/** The key of an item that was read with its position. */
+export const keyOf = (item: Item): string => String((item[positionColumn] as (string | null)[]).at(-1));
+
 /** Removes the position from an item. @returns the position */
 export function detachPosition(item: Item): Position {
   const texts = item[positionColumn] as (string | null)[];
