@@ -486,6 +486,29 @@ export const spentStates = pgTable(
   (table) => [index('spent_states_expires_at_index').on(table.expiresAt)],
 );
 
+/** The responses to requests with an `Idempotency-Key`, for the case that the request is repeated. */
+export const storedResponses = pgTable(
+  'stored_responses',
+  {
+    /** Whose key it is. The migration defers this reference, so that parallel requests of a user do not wait for each other. */
+    user: uuid('user')
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    /** A hash of the key, and of the application that sent it. */
+    key: varchar('key', { length: 64 }).notNull(),
+    /** Encrypted. Empty until the request has been carried out, which no other transaction sees. */
+    response: text('response').notNull(),
+    /** The length of the response, so that the bound per user can be checked without reading the responses. */
+    size: integer('size').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.user, table.key] }),
+    index('stored_responses_user_expires_at_index').on(table.user, table.expiresAt, table.size),
+    index('stored_responses_expires_at_index').on(table.expiresAt),
+  ],
+);
+
 const list = (name: string) => jsonb(name).$type<string[]>();
 const noItems = sql`'[]'::jsonb`;
 

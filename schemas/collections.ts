@@ -23,6 +23,8 @@ export interface CollectionSchemas extends ReadSchemas {
   updateBody: TSchema;
   updateManyBody: TSchema;
   deleteBody: TSchema;
+  /** The response to a dry run of a deletion. */
+  deleteResponse: TSchema;
 }
 
 interface ReadDefinition {
@@ -192,6 +194,13 @@ export function collectionSchemas({
         description: 'The items to delete: their keys, or a query that selects them.',
         examples: [[example.id], { keys: [example.id] }],
       }),
+    ),
+    deleteResponse: named(
+      `Delete${many}Response`,
+      Closed(
+        { data: keys, meta: Closed({ dry_run: Type.Literal(true, { description: 'Nothing was deleted.' }) }) },
+        { examples: [{ data: [example.id], meta: { dry_run: true } }] },
+      ),
     ),
   };
 }

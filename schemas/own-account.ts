@@ -195,6 +195,16 @@ export const AccountExport = named(
       known_devices: Type.Array(Type.String(), {
         description: 'The kinds of device that the user has logged in with, most recently used first. At most 10.',
       }),
+      stored_responses: Type.Array(
+        Closed({
+          size: Type.Integer({ minimum: 0, description: 'The size of the stored response, in characters.' }),
+          expires_at: Timestamp('When the response is deleted.'),
+        }),
+        {
+          description:
+            'The encrypted responses to requests with an `Idempotency-Key`, without their content. Those that expire last come first. At most 1000.',
+        },
+      ),
       activity: Type.Array(
         Closed({
           id: Uuid('The ID of the entry.'),
@@ -263,6 +273,7 @@ const example = {
   sessions: [],
   known_networks: [{ network: '192.0.2.7', last_login_at: '2026-01-31T09:26:53.000Z' }],
   known_devices: ['Firefox, Linux'],
+  stored_responses: [],
   activity: [],
 };
 

@@ -28,8 +28,12 @@ export const Meta = named(
       next_cursor: Type.Optional(
         Nullable(Type.String({ description: 'The `cursor` of the next page. Null on the last page.' })),
       ),
+      dry_run: Type.Optional(Type.Literal(true, { description: 'Nothing was changed.' })),
     },
-    { description: 'The values requested with `meta`.', examples: [{ filter_count: 2 }] },
+    {
+      description: 'The values requested with `meta`, and `dry_run` if nothing was changed.',
+      examples: [{ filter_count: 2 }],
+    },
   ),
 );
 

@@ -109,7 +109,8 @@ export const authenticationPlugin = definePlugin('access/authentication', (servi
   };
 
   app.addHook('onResponse', async ({ principal }) => {
-    if (principal) lastAccess.recordRequest(principal);
+    // A dry run changes nothing, not even this.
+    if (principal && !principal.client.unit?.isDryRun) lastAccess.recordRequest(principal);
   });
   const hasMetricsToken: Services['hasMetricsToken'] = ({ headers }) =>
     monitoring.isMetricsToken(bearerToken(headers.authorization) ?? '');

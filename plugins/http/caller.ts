@@ -5,6 +5,7 @@ import bowser from 'bowser';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { PolicyRecord, PrincipalRecord } from '../../db/queries/access/principals.js';
 import type { Item } from '../../db/queries/items/items.js';
+import type { UnitOfWork } from '../../db/unit-of-work.js';
 import { storedEmail } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import { matchRanges } from '../../schemas/ip-ranges.js';
@@ -27,6 +28,8 @@ export interface Client {
   requestId: string;
   /** Aborts when the response is no longer needed: the client has disconnected, or the request has timed out. */
   readonly abandoned: AbortSignal;
+  /** Set if what the request writes is committed together with its response, or not at all. `dbOf` uses it. */
+  unit?: UnitOfWork | undefined;
 }
 
 /** The user who causes an action, and their client. Every `Caller` is an `Origin`. */
@@ -125,6 +128,7 @@ class RequestClient implements Client {
   readonly userAgent: string | null;
   readonly network: string;
   readonly requestId: string;
+  unit: UnitOfWork | undefined;
   readonly #cookies: string;
   readonly #response: FastifyReply['raw'] | null;
   #abandoned: AbortSignal | undefined;

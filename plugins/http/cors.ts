@@ -28,8 +28,8 @@ export const corsPlugin = definePlugin('http/cors', async ({ config }, app) => {
     origin: CORS_ENABLED && [...CORS_ORIGIN],
     credentials: true,
     methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'SEARCH'],
-    allowedHeaders: ['authorization', 'content-type', 'x-request-id'],
-    exposedHeaders: ['x-request-id', 'retry-after'],
+    allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'x-request-id'],
+    exposedHeaders: ['x-request-id', 'retry-after', 'idempotency-replayed'],
     maxAge: 600,
   });
 });

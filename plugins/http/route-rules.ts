@@ -3,6 +3,8 @@ import { ApiError, type ErrorCode, withErrors } from '../../schemas/errors.js';
 import { securityOf } from '../../schemas/security.js';
 import { definePlugin } from '../platform/plugin.js';
 import { acceptedBy, acceptedByDefault, type CredentialKind, credentialNames, refusedAmong } from './credential.js';
+import { changesSomething } from './dry-run.js';
+import { acceptsIdempotencyKey } from './idempotency-key.js';
 
 /** An operation of the API, with what its route declares. */
 export interface ApiOperation {
@@ -91,6 +93,8 @@ export const routeRulesPlugin = definePlugin('http/route-rules', (_services, app
     const isLimited = access !== 'anonymous' && (scope !== undefined || refusedAmong(kinds, config).length > 0);
     // Also for public operations: a user who must set up two-factor authentication first may send their token along.
     if (!beforeTfa || needs !== undefined || isLimited) implied.push('FORBIDDEN');
+    if (changesSomething({ method: route.method, config })) implied.push('INVALID_QUERY');
+    if (acceptsIdempotencyKey(route)) implied.push('UNPROCESSABLE_CONTENT');
     if (requiresFresh) implied.push('REAUTHENTICATION_REQUIRED');
     schema.response = withErrors(schema.response as Record<string, unknown>, implied);
   });

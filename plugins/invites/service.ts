@@ -64,6 +64,7 @@ export function createInvites({
   config,
   databaseConnection,
   db,
+  dbOf,
   clock,
   mail,
   linkTokens,
@@ -176,7 +177,7 @@ export function createInvites({
         // The embedded engine runs on this thread, so other requests must be able to run between the parts.
         if (start > 0) await setImmediate();
         const part = distinct.slice(start, start + size).map(([, email]) => email);
-        await transact(db, (tx) => inviteAll(tx, caller, part, invitation));
+        await transact(dbOf(caller), (tx) => inviteAll(tx, caller, part, invitation));
       }
     },
 
@@ -204,7 +205,7 @@ export function createInvites({
       const from = { userId: claims.id, client };
       await passwordRules.check([{ password, ownTexts: [email, firstName, lastName] }], from);
       const hash = await passwords.hash(password, from);
-      await db.transaction(async (tx) => {
+      await dbOf(from).transaction(async (tx) => {
         const user = requireOpen(claims, await lockRecipient(tx, claims.id));
         await activate(tx, user.id, hash, clock());
         await lockouts.clearAttempts(tx, user, client);

@@ -30,6 +30,8 @@ export interface Meta {
   filter_count?: number;
   /** Null on the last page. */
   next_cursor?: string | null;
+  /** Set if nothing was changed. */
+  dry_run?: true;
 }
 
 /** The answer to a query. A long list is returned as JSON text in parts, so that memory holds it only once. */

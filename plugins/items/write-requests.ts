@@ -17,6 +17,9 @@ import type { AddedFields, WriteRules, Writes } from './write-engine.js';
 /** The result of a write: the items as the caller can read them now. Null: the caller may not read any, or they are too large. */
 export type WriteResult<Data> = { data: Data; meta?: Meta } | null;
 
+/** Null: the items have been deleted. */
+export type Removed = { data: Key[]; meta: { dry_run: true } } | null;
+
 /** Creates, updates and deletes items, with every form of request body that the API accepts. */
 export interface Mutations {
   create(
@@ -38,8 +41,9 @@ export interface Mutations {
     body: UpdateManyBody,
     query: QueryInput,
   ): Promise<WriteResult<Item[]>>;
-  removeOne(caller: Caller, name: WritableCollection, key: Key): Promise<void>;
-  removeMany(caller: Caller, name: WritableCollection, body: DeleteBody): Promise<void>;
+  /** @returns only in a dry run: the keys of the items that would be deleted */
+  removeOne(caller: Caller, name: WritableCollection, key: Key): Promise<Removed>;
+  removeMany(caller: Caller, name: WritableCollection, body: DeleteBody): Promise<Removed>;
 }
 
 export function createMutations(
@@ -140,6 +144,11 @@ export function createMutations(
     return { ...own, data: [...before.data, ...own.data.map((item) => ({ ...item, ...added.fields })), ...after.data] };
   };
 
+  const remove = async (caller: Caller, name: WritableCollection, keys: readonly Key[]): Promise<Removed> => {
+    await writes.remove(caller, name, keys);
+    return isDryRun(caller) ? { data: [...keys], meta: { dry_run: true } } : null;
+  };
+
   const first = (found: WriteResult<Item[]>): WriteResult<Item> => {
     const [item] = found?.data ?? [];
     return item === undefined ? null : { ...found, data: item };
@@ -150,11 +159,13 @@ export function createMutations(
       await checkResponseQuery(caller, name, query);
       const wrapped = !Array.isArray(body) && Object.keys(body).length === 1 ? body.data : undefined;
       const list = [body, wrapped].find((value): value is unknown[] => Array.isArray(value));
+      if (list === undefined && isDryRun(caller))
+        throw invalidQuery('A dry run of a creation requires a list of items');
       const { keys, added } = await writes.create(caller, name, limited(list ?? [body]), {
         isBatch: list !== undefined,
       });
       const found = withAdded(await readResponse(caller, name, keys, query), keys, added);
-      return list === undefined ? first(found) : (found ?? { data: [] });
+      return list === undefined ? first(found) : marked(caller, found ?? { data: [] });
     },
 
     updateOne: async (caller, name, key, body, query) => {
@@ -171,17 +182,23 @@ export function createMutations(
       await checkResponseQuery(caller, name, query);
       const updates = await updatesOf(caller, name, body);
       await writes.update(caller, name, updates);
-      return readUpdated(caller, name, updates, query);
+      return marked(caller, await readUpdated(caller, name, updates, query));
     },
 
-    removeOne: async (caller, name, key) => writes.remove(caller, name, [keyOf(name, key)]),
+    removeOne: async (caller, name, key) => remove(caller, name, [keyOf(name, key)]),
 
     removeMany: async (caller, name, body) => {
       const keys = Array.isArray(body) ? keysOf(name, body) : await keysIn(caller, name, body);
-      await writes.remove(caller, name, [...new Set(keys)]);
+      return remove(caller, name, [...new Set(keys)]);
     },
   };
 }
+
+const isDryRun = ({ client }: Caller): boolean => client.unit?.isDryRun ?? false;
+
+/** Says in the response that nothing was changed, even if the caller cannot read the items. */
+const marked = (caller: Caller, found: WriteResult<Item[]>): WriteResult<Item[]> =>
+  isDryRun(caller) ? { data: found?.data ?? [], meta: { ...found?.meta, dry_run: true } } : found;
 
 /** Adds fields that are not stored, such as a new secret. No later response contains them, so this one must not lack them. */
 function withAdded(

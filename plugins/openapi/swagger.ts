@@ -38,7 +38,7 @@ declare module 'fastify' {
      * More detailed schemas to show in the OpenAPI document, for routes whose details are validated by the service, or by a library, and
      * not by the schema.
      */
-    documented?: { body?: TSchema; querystring?: TSchema; response?: Record<number, unknown> };
+    documented?: { body?: TSchema; querystring?: TSchema; headers?: TSchema; response?: Record<number, unknown> };
   }
 }
 

@@ -67,7 +67,7 @@ const notUserVerified = () =>
   );
 const notVerified = () => refuse('The passkey could not be verified. Request new options, and try again.');
 
-export function createPasskeys({ db, clock, webauthn, stepUp, signInMethods, activity }: Services): Passkeys {
+export function createPasskeys({ db, dbOf, clock, webauthn, stepUp, signInMethods, activity }: Services): Passkeys {
   const projectName = async () => (await readSettings(db)).project_name;
 
   /** Removes a passkey unless it is the user's only way to log in. Lock the user's row first. */
@@ -122,7 +122,7 @@ export function createPasskeys({ db, clock, webauthn, stepUp, signInMethods, act
         lastUsedAt: null,
         name: name?.trim() ?? (deviceOf(client.userAgent) ?? 'Passkey').slice(0, maxPasskeyNameLength),
       };
-      return transact(db, async (tx) => {
+      return transact(dbOf(caller), async (tx) => {
         // The lock also keeps concurrent requests from exceeding the maximum.
         if (!(await lockLoginMethods(tx, user))) throw new ApiError('INVALID_CREDENTIALS');
         await stepUp.requireStillProved(tx, caller);
@@ -141,7 +141,7 @@ export function createPasskeys({ db, clock, webauthn, stepUp, signInMethods, act
     list: ({ userId }) => listPasskeys(db, userId),
 
     rename: (caller, id, name) =>
-      db.transaction(async (tx) => {
+      dbOf(caller).transaction(async (tx) => {
         const renamed = await renamePasskey(tx, caller.userId, id, name.trim());
         if (!renamed) throw new ApiError('FORBIDDEN');
         await activity.record(tx, caller, [

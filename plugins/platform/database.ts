@@ -4,6 +4,7 @@ import { migrate, requireMigrated } from '../../db/migrate.js';
 import type { StatementHooks } from '../../db/observe.js';
 import { pingDatabase } from '../../db/queries/platform/health.js';
 import { logsParameters } from '../../db/queries/platform/statement-logging.js';
+import type { UnitOfWork } from '../../db/unit-of-work.js';
 import type { Config } from '../../schemas/config.js';
 import { prepareDataDirectory } from './data-directory.js';
 import { definePlugin, type Services } from './plugin.js';
@@ -14,8 +15,11 @@ import { shorten, statementOf } from './traced-operations.js';
 declare module './plugin.js' {
   interface Services {
     db: Executor;
-    /** Like `db`, for one caller, who can never occupy more than half of the connections. */
-    dbOf(origin: { userId: string | null; client: { network: string } }): Executor;
+    /**
+     * Like `db`, for one caller, who can never occupy more than half of the connections. What an operation writes for its caller, it writes
+     * with this, and what it reads after that, too: in a dry run, nothing else sees it.
+     */
+    dbOf(origin: { userId: string | null; client: { network: string; unit?: UnitOfWork | undefined } }): Executor;
     /** Like `db`, for hourly maintenance, to which QUERY_TIMEOUT does not apply. */
     maintenanceDb: Executor;
     /** The connection itself, for operations other than statements. */
@@ -100,7 +104,10 @@ export const databasePlugin = definePlugin<{
   }
   return {
     db: connection.db,
-    dbOf: ({ userId, client }) => connection.dbOf(userId ?? client.network),
+    dbOf: ({ userId, client: { network, unit } }) => {
+      const own = connection.dbOf(userId ?? network);
+      return unit ? unit.over(own) : own;
+    },
     maintenanceDb: connection.maintenanceDb,
     databaseConnection: connection,
   };

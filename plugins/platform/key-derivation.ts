@@ -12,6 +12,7 @@ export type KeyPurpose =
   | 'provider-login'
   | 'activity'
   | 'cursor'
+  | 'idempotency'
   | 'signing-key'
   | 'oauth'
   | 'secret-check';

@@ -23,6 +23,7 @@ export const modules = [
   'passkeys',
   'access',
   'items',
+  'idempotency',
   'users',
   'support',
   'invites',

@@ -37,7 +37,7 @@ export const delegableSettings = new Set<SettingName>([
 const grantsRights = (input: SettingsInput) =>
   typeof input.public_policy === 'string' || typeof input.public_registration_role === 'string';
 
-export function createSettings({ db, activity, stepUp }: Services): ProjectSettings {
+export function createSettings({ dbOf, activity, stepUp }: Services): ProjectSettings {
   /** The names of the requested settings. @throws {ApiError} FORBIDDEN when the caller may not read one of them */
   const requestedSettings = (caller: Caller, fields: readonly string[] = []): ReadonlySet<string> => {
     const readable = permittedSettings(caller, 'read');
@@ -47,13 +47,13 @@ export function createSettings({ db, activity, stepUp }: Services): ProjectSetti
     return new Set<string>(asked.length === 0 ? readable : asked);
   };
 
-  const readShown = async (wanted: ReadonlySet<string>): Promise<SettingsInput> => {
-    const settings = await readSettings(db);
+  const readShown = async (caller: Caller, wanted: ReadonlySet<string>): Promise<SettingsInput> => {
+    const settings = await readSettings(dbOf(caller));
     return Object.fromEntries(Object.entries(settings).filter(([name]) => wanted.has(name)));
   };
 
   return {
-    read: async (caller, fields) => readShown(requestedSettings(caller, fields)),
+    read: async (caller, fields) => readShown(caller, requestedSettings(caller, fields)),
 
     update: async (caller, input, fields) => {
       const writable = permittedSettings(caller, 'update');
@@ -71,7 +71,7 @@ export function createSettings({ db, activity, stepUp }: Services): ProjectSetti
       checkHosts(input.unregistered_client_hosts);
       // An invalid selection of fields is rejected before anything is written.
       const wanted = permittedSettings(caller, 'read').size === 0 ? null : requestedSettings(caller, fields);
-      await transact(db, async (tx) => {
+      await transact(dbOf(caller), async (tx) => {
         if (grantsRights(input)) await lockAdministrators(tx);
         await requireItem(tx, 'public_policy', 'policies', input.public_policy);
         await requireItem(tx, 'public_registration_role', 'roles', input.public_registration_role);
@@ -80,7 +80,7 @@ export function createSettings({ db, activity, stepUp }: Services): ProjectSetti
         if (names.length > 0)
           await activity.record(tx, caller, [{ action: 'update', collection: 'settings', changed: names }]);
       });
-      return wanted === null ? null : readShown(wanted);
+      return wanted === null ? null : readShown(caller, wanted);
     },
   };
 }

@@ -19,7 +19,7 @@ export interface MailsOfUsers {
   retry(caller: Principal, id: string): Promise<void>;
 }
 
-export function createMailsOfUsers({ db, databaseConnection, clock, mail, reachOf, activity }: Services): MailsOfUsers {
+export function createMailsOfUsers({ db, dbOf, databaseConnection, clock, mail, reachOf, activity }: Services): MailsOfUsers {
   const { schemas } = databaseConnection;
 
   return {
@@ -33,7 +33,7 @@ export function createMailsOfUsers({ db, databaseConnection, clock, mail, reachO
     },
 
     retry: (caller, id) =>
-      db.transaction(async (tx) => {
+      dbOf(caller).transaction(async (tx) => {
         const now = clock();
         const grants = writeGrantsOf(caller, 'mails', 'update', variablesOf(caller, now));
         const rules = grants.map(({ rule }) => rule);

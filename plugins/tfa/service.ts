@@ -50,7 +50,7 @@ const notOn = () => refuse('Two-factor authentication is not on');
 const wrongOtp = () => refuse('otp is incorrect or has already been used');
 
 export function createTwoFactor({
-  db,
+  dbOf,
   clock,
   tfaSecrets: box,
   ownPassword,
@@ -58,7 +58,7 @@ export function createTwoFactor({
   secondFactor,
   activity,
 }: Services): TwoFactor {
-  const projectName = async () => (await readSettings(db)).project_name;
+  const projectName = async (caller: Principal) => (await readSettings(dbOf(caller))).project_name;
 
   const eventOf = (action: ActivityAction, item: string) => ({ action, collection: 'users', item }) as const;
   const record = (tx: Executor, caller: Principal, action: ActivityAction, item: string) =>
@@ -75,12 +75,12 @@ export function createTwoFactor({
       if (!isPasswordEnough) await stepUp.requireFresh(caller);
       if (hasPassword && password !== undefined) await ownPassword.require(caller, user, password);
       const secret = newSecret();
-      await db.transaction(async (tx) => {
+      await dbOf(caller).transaction(async (tx) => {
         if (isPasswordEnough && !(await stepUp.markFresh(caller, tx, { password: true })))
           throw new ApiError('INVALID_CREDENTIALS');
         await record(tx, caller, 'tfa_generate', user.id);
       });
-      return { secret, otpauth_url: otpauthUrl(secret, await projectName(), user.email ?? user.id) };
+      return { secret, otpauth_url: otpauthUrl(secret, await projectName(caller), user.email ?? user.id) };
     },
 
     enable: async (caller, given, otp) => {
@@ -90,7 +90,7 @@ export function createTwoFactor({
       if (user.tfaSecret !== null) throw alreadyOn();
       const step = matchStep(secret, otp, clock());
       if (step === null) throw wrongOtp().concerning(user.id).because('wrong_code');
-      await db.transaction(async (tx) => {
+      await dbOf(caller).transaction(async (tx) => {
         await lockTwoFactorUser(tx, user.id);
         await stepUp.requireStillProved(tx, caller);
         if (!(await writeTfaSecret(tx, user.id, box.seal(secret, user.id), step))) throw alreadyOn();
@@ -106,7 +106,7 @@ export function createTwoFactor({
       if (user.tfaSecret === null) throw notOn();
       const accepted = await secondFactor.check(user, otp, 'any', caller.client);
       if (!accepted) throw wrongOtp().concerning(user.id).because('wrong_code');
-      await db.transaction(async (tx) => {
+      await dbOf(caller).transaction(async (tx) => {
         await secondFactor.consume(tx, user.id, accepted, caller, [eventOf('tfa_disable', user.id)]).catch((error) => {
           throw error instanceof ApiError ? wrongOtp().concerning(user.id).because('wrong_code') : error;
         });
@@ -128,7 +128,7 @@ export function createTwoFactor({
       if (accepted === undefined) throw new ApiError('INVALID_OTP');
 
       const codes = newRecoveryCodes();
-      await db.transaction(async (tx) => {
+      await dbOf(caller).transaction(async (tx) => {
         const current = await lockTwoFactorUser(tx, user.id);
         // The proof was checked against an earlier state of the user, which must still be current.
         const isSamePassword = givenPassword === undefined || current?.password === user.password;

@@ -23,6 +23,7 @@ export type ChangePassword = (
 
 export function createChangePassword({
   db,
+  dbOf,
   stepUp,
   ownPassword,
   signInMethods,
@@ -37,7 +38,7 @@ export function createChangePassword({
     const [own] = await readOwnTexts(db, [userId]);
     await passwordRules.check([{ password, ownTexts: own?.texts ?? [] }], caller);
     const hash = await passwords.hash(password, caller);
-    await db.transaction(async (tx) => {
+    await dbOf(caller).transaction(async (tx) => {
       const current = await lockTwoFactorUser(tx, userId);
       // The stored password must still be the one that was checked.
       const isSame = currentPassword === undefined || current?.password === former.password;

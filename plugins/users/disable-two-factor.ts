@@ -13,9 +13,9 @@ import { requireRightOverUser } from './rights-over-user.js';
  */
 export type DisableTwoFactor = (caller: Principal, id: string) => Promise<void>;
 
-export function createDisableTwoFactor({ db, clock, stepUp, activity }: Services): DisableTwoFactor {
+export function createDisableTwoFactor({ dbOf, clock, stepUp, activity }: Services): DisableTwoFactor {
   return (caller, id) =>
-    db.transaction(async (tx) => {
+    dbOf(caller).transaction(async (tx) => {
       const { user, requireValid } = await requireRightOverUser(tx, caller, id, 'tfa_secret', clock());
       const isAdministrator = (await administratorsAmong(tx, [user])).size > 0;
       if (isAdministrator) await stepUp.requireFreshAdministrator(caller, tx);

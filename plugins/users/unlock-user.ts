@@ -11,9 +11,9 @@ import { requireRightOverUser } from './rights-over-user.js';
  */
 export type UnlockUser = (caller: Principal, id: string) => Promise<void>;
 
-export function createUnlockUser({ db, clock, stepUp, lockouts, activity }: Services): UnlockUser {
+export function createUnlockUser({ dbOf, clock, stepUp, lockouts, activity }: Services): UnlockUser {
   return (caller, id) =>
-    db.transaction(async (tx) => {
+    dbOf(caller).transaction(async (tx) => {
       const { user, requireValid } = await requireRightOverUser(tx, caller, id, 'status', clock());
       // Otherwise a stolen token of one administrator would allow guessing the password of another one without limit.
       if ((await administratorsAmong(tx, [user])).size > 0) await stepUp.requireFreshAdministrator(caller, tx);

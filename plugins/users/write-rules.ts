@@ -153,6 +153,7 @@ export function createUserWriteRules(services: Services): WriteRules {
       const ownTexts = await ownTextsOf(db, renewed);
       const candidates = plain.map((password, index) => ({ password, ownTexts: ownTexts[index] ?? [] }));
       await passwordRules.check(candidates, caller);
+      if (caller.client.unit?.isDryRun) return;
       const hashes = await passwords.hashMany(plain, caller);
       renewed.forEach(({ payload }, index) => {
         payload.columns.password = hashes[index];
@@ -209,7 +210,7 @@ export function createUserWriteRules(services: Services): WriteRules {
     added: async (caller, updates) => {
       const confirmed = updates.find((update) => isConfirmed(caller, update));
       if (!confirmed || !isPrincipal(caller)) return undefined;
-      return { key: caller.userId, fields: { pending_email: await emailChanges?.pendingEmailOf(caller.userId) } };
+      return { key: caller.userId, fields: { pending_email: await emailChanges?.pendingEmailOf(caller) } };
     },
   };
 }

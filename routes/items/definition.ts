@@ -79,9 +79,10 @@ export function configOf(definition: ReadRoutes, operation: ItemOperation): Fast
       ? 'administrator'
       : { collection, action };
   const access = { access: 'permission', needs, scope: `${collection}:${action}`, ...config?.[operation] } as const;
-  return action === 'read' || collection === 'activity'
-    ? access
-    : { ...access, recordedAs: [action, collection], acceptsUnknownKeys: true };
+  if (action === 'read' || collection === 'activity') return access;
+  const isOnSeveralUsers = collection === 'users' && (operation === 'create' || operation === 'updateMany');
+  const dryRun = action === 'delete' || isOnSeveralUsers ? ({ supportsDryRun: true } as const) : {};
+  return { ...access, recordedAs: [action, collection], acceptsUnknownKeys: true, ...dryRun };
 }
 
 /**

@@ -66,7 +66,7 @@ t.test('pages of listed origins can read responses, including errors', async (t)
       t.match(corsHeaders(response), {
         'access-control-allow-origin': origin,
         'access-control-allow-credentials': 'true',
-        'access-control-expose-headers': 'x-request-id, retry-after',
+        'access-control-expose-headers': 'x-request-id, retry-after, idempotency-replayed',
       });
       t.ok(varies(response), `${url}: a cached response is not used for another origin`);
     }
@@ -113,7 +113,7 @@ t.test('a preflight from a listed origin allows every method on every path', asy
         'access-control-allow-origin': origin,
         'access-control-allow-credentials': 'true',
         'access-control-allow-methods': 'GET, HEAD, POST, PATCH, DELETE, SEARCH',
-        'access-control-allow-headers': 'authorization, content-type, x-request-id',
+        'access-control-allow-headers': 'authorization, content-type, idempotency-key, x-request-id',
         'access-control-max-age': '600',
       });
       t.ok(varies(response));

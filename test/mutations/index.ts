@@ -3,6 +3,7 @@ import { applications } from './applications.js';
 import { emailLogin } from './email-login.js';
 import { explanations } from './explanations.js';
 import { http } from './http.js';
+import { idempotency } from './idempotency.js';
 import type { Mutation } from './mutation.js';
 import { pages } from './pages.js';
 import { passkeys } from './passkeys.js';
@@ -40,6 +41,7 @@ export const mutations: readonly Mutation[] = [
   ...platform,
   ...registration,
   ...writes,
+  ...idempotency,
   ...pages,
   ...startup,
 ];

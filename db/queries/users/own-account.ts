@@ -10,6 +10,7 @@ import {
   recoveryCodes,
   roles,
   sessions,
+  storedResponses,
   userPolicies,
   users,
   userUses,
@@ -161,6 +162,12 @@ export async function readExport(executor: Executor, id: string, now: Date): Pro
       .orderBy(desc(knownNetworks.lastLoginAt), knownNetworks.network)
       .limit(maxExported),
     known_devices: uses.devices ?? [],
+    stored_responses: await executor
+      .select({ size: storedResponses.size, expires_at: storedResponses.expiresAt })
+      .from(storedResponses)
+      .where(and(eq(storedResponses.user, id), gt(storedResponses.expiresAt, now)))
+      .orderBy(desc(storedResponses.expiresAt), storedResponses.key)
+      .limit(maxExported),
     activity: await executor
       .select({
         id: activity.id,

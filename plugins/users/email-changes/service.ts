@@ -56,10 +56,19 @@ export interface EmailChanges {
    */
   cancelByLink(token: string, client: Client): Promise<void>;
   /** The address to be confirmed; null if no change is pending. */
-  pendingEmailOf(userId: string): Promise<string | null>;
+  pendingEmailOf(caller: Principal): Promise<string | null>;
 }
 
-export function createEmailChanges({ config, db, clock, mail, linkTokens, stepUp, activity }: Services): EmailChanges {
+export function createEmailChanges({
+  config,
+  db,
+  dbOf,
+  clock,
+  mail,
+  linkTokens,
+  stepUp,
+  activity,
+}: Services): EmailChanges {
   const { EMAIL_VERIFICATION_TOKEN_TTL: lifetime } = config;
   /** The pages that the links open. */
   const urls = {
@@ -109,7 +118,7 @@ export function createEmailChanges({ config, db, clock, mail, linkTokens, stepUp
   };
 
   return {
-    request: (caller, email) => transact(db, (tx) => start(tx, caller, email)),
+    request: (caller, email) => transact(dbOf(caller), (tx) => start(tx, caller, email)),
     start,
 
     inspect: async (token) => {
@@ -121,7 +130,7 @@ export function createEmailChanges({ config, db, clock, mail, linkTokens, stepUp
     confirm: async (token, principal, client) => {
       const claims = linkTokens.read(token, 'email-change');
       try {
-        await transact(db, async (tx) => {
+        await transact(dbOf({ userId: claims.id, client }), async (tx) => {
           const [user, { email }] = await requirePendingChange(tx, claims, await lockRecipient(tx, claims.id));
           await endUnclaimedUsers(tx, activity, { userId: user.id, client }, [email], user.id);
           const owner = await findRecipientByEmail(tx, email);
@@ -145,7 +154,7 @@ export function createEmailChanges({ config, db, clock, mail, linkTokens, stepUp
 
     cancelByLink: async (token, client) => {
       const claims = linkTokens.read(token, 'email-change-cancel');
-      await transact(db, async (tx) => {
+      await transact(dbOf({ userId: claims.id, client }), async (tx) => {
         const user = await lockRecipient(tx, claims.id);
         if (!user || !linkTokens.matchesState(claims, cancelStateOf(user))) {
           throw new ApiError('FORBIDDEN').concerning(claims.id);
@@ -154,6 +163,6 @@ export function createEmailChanges({ config, db, clock, mail, linkTokens, stepUp
       });
     },
 
-    pendingEmailOf: async (userId) => (await findEmailChange(db, userId))?.email ?? null,
+    pendingEmailOf: async (caller) => (await findEmailChange(dbOf(caller), caller.userId))?.email ?? null,
   };
 }

@@ -34,13 +34,13 @@ const forbidden = (reason: string) => new ApiError('FORBIDDEN', { reason });
 /** How many exports can wait. */
 const maxWaitingExports = 16;
 
-export function createOwnAccount({ config, db, clock, activity }: Services): OwnAccount {
+export function createOwnAccount({ config, db, dbOf, clock, activity }: Services): OwnAccount {
   const { AUTH_PASSKEYS: acceptsPasskeys } = config;
 
   const exportQueue = createExportQueue();
 
-  const profileOf = async ({ userId }: Principal): Promise<Profile> => {
-    const profile = await readProfile(db, userId, clock());
+  const profileOf = async (caller: Principal): Promise<Profile> => {
+    const profile = await readProfile(dbOf(caller), caller.userId, clock());
     if (!profile) throw new ApiError('INVALID_CREDENTIALS');
     return profile;
   };
@@ -58,7 +58,7 @@ export function createOwnAccount({ config, db, clock, activity }: Services): Own
       const columns = readChanges(changes);
       const changed = Object.keys(changes);
       if (changed.length > 0) {
-        await db.transaction(async (tx) => {
+        await dbOf(caller).transaction(async (tx) => {
           await writeProfile(tx, caller.userId, columns);
           await activity.record(tx, caller, [{ action: 'update', collection: 'users', item: caller.userId, changed }]);
         });
