@@ -25,6 +25,8 @@ export function writeFilter(filter: Filter, replaced: (value: Scalar) => Scalar 
       case 'some':
       case 'none':
         return { [part.field]: { [`_${part.kind}`]: write(part.filter) } };
+      case 'reachable':
+        throw new Error('Only the rules of activity, emails, and sessions depend on the reach of the caller.');
       case 'compare': {
         const values = part.values.map(replaced);
         const isList = listOperators.has(part.operator);

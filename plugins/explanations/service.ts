@@ -9,7 +9,6 @@ import type { ExplainBody, Explanation, Missing, Obstacle } from '../../schemas/
 import type { Caller } from '../http/caller.js';
 import { bareAddress } from '../http/trusted-proxies.js';
 import { invalidPayload } from '../items/payload.js';
-import { permittedCollections } from '../items/rules.js';
 import type { Services } from '../platform/plugin.js';
 import { rehearse } from './changes.js';
 import { explainItems } from './items.js';
@@ -56,14 +55,17 @@ export function createExplanations(
   };
 }
 
+/** The collections whose rules can be explained. Reading the others also depends on the rights of the user that a row is about. */
+const explainedCollections = ['users', 'roles', 'policies', 'permissions', 'settings'] as const;
+
 /** @throws {ApiError} INVALID_PAYLOAD */
 function readQuestion(question: ExplainBody) {
   const { user, role, public: anyone, action, item, field, ip } = question;
   if ([user, role, anyone].filter((one) => one !== undefined).length !== 1)
     throw invalidPayload('Exactly one of user, role, and public is required');
   const name = question.collection.replace(/^directus_/, '');
-  const collection = permittedCollections.find((known) => known === name);
-  if (!collection) throw invalidPayload(`collection must be one of ${permittedCollections.join(', ')}`);
+  const collection = explainedCollections.find((known) => known === name);
+  if (!collection) throw invalidPayload(`collection must be one of ${explainedCollections.join(', ')}`);
   if (item !== undefined && (action === 'create' || collection === 'settings'))
     throw invalidPayload('item cannot be combined with the action create, or with the settings');
   if (field !== undefined && action === 'delete')
