@@ -36,7 +36,7 @@ export const activityActions = {
   application_allow: 'Gave an application access to their account.',
   application_withdraw: 'Withdrew the access of an application.',
   token_exchange: 'An application exchanged an access token of the user for one of its own.',
-  export: 'Exported their account data.',
+  export: 'Exported their account data, or the items of a list.',
   secret_create: 'Created a new secret for a client.',
   mail_retry: 'Retried an email that had failed.',
   create: 'Created an item.',
@@ -76,6 +76,7 @@ export const reasonOfStatus = (status: string): FailureReason =>
 
 const activityCollections = [
   'users',
+  'activity',
   'roles',
   'policies',
   'permissions',
@@ -139,7 +140,12 @@ export const activityProperties = {
   request_id: Nullable(
     Type.String({ description: 'The `x-request-id` of the request, which also appears in the service log.' }),
   ),
-  changed: Nullable(Type.Array(Type.String(), { description: 'The names of the changed fields, never their values.' })),
+  changed: Nullable(
+    Type.Array(Type.String(), {
+      description:
+        'The names of the changed fields, never their values. For the export of a list, the names of its fields.',
+    }),
+  ),
 };
 
 export const activitySchemas = readSchemas({

@@ -102,6 +102,31 @@ export const ListQuery = refusedWith(
 );
 export type ListQuery = Static<typeof ListQuery>;
 
+export const exportFormats = ['csv', 'ndjson'] as const;
+export type ExportFormat = (typeof exportFormats)[number];
+
+/** The parameter with which a list is returned as a file. */
+export const exporting = {
+  export: Type.Optional(
+    refusedWith(
+      'INVALID_QUERY',
+      `export can be ${exportFormats.join(' or ')}`,
+      Type.Unsafe<ExportFormat>(
+        Type.Union(
+          exportFormats.map((format) => Type.Literal(format)),
+          {
+            description:
+              'Returns the items as a file: as CSV, or as one JSON object per line. With `limit=-1`, the file contains all items. It cannot be combined with `aggregate` or `meta`.',
+          },
+        ),
+      ),
+    ),
+  ),
+};
+
+/** The query of a list in a URL. */
+export const ListRequest = Type.Object({ ...ListQuery.properties, ...exporting }, { convertsText: true });
+
 const Item = Type.Unsafe<Record<string, unknown>>({ type: 'object' });
 const Keys = Type.Array(Type.Unknown());
 const NamedKeys = refusedWith('INVALID_PAYLOAD', 'keys must be a list of keys', Keys);

@@ -1,7 +1,7 @@
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { Closed, Nullable, named } from './common.js';
 import { filterOn, isComparable, isOrdered, type Relation, relation, relationOf } from './filters.js';
-import { paging } from './item-requests.js';
+import { exporting, paging } from './item-requests.js';
 
 /** A field that refers to an item: its key or, if fields of it are requested, the item. */
 export const Related = (description: string, target: string): TSchema => ({
@@ -138,7 +138,7 @@ export function queryOn(one: string, properties: TProperties, example: object) {
     /** For one item, in a URL. */
     item: Type.Object({ fields, meta }),
     /** For many items, in a URL. */
-    list: Type.Object(parameters),
+    list: Type.Object({ ...parameters, ...exporting }),
     /** For many items, in a body. */
     body: named(
       `${one}Query`,

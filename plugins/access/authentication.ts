@@ -27,6 +27,11 @@ declare module 'fastify' {
     caller: Caller;
     /** Whether the route accepted the credential, or its absence. If the request is rejected later, it is for another reason. */
     isAdmitted: boolean;
+    /**
+     * Authenticates the caller again, and checks again what the route declares about callers. For responses that take a long time.
+     * @throws {ApiError} if a new request would be rejected
+     */
+    checkCallerAgain(): Promise<Caller>;
     /** Set instead of `principal` on routes for monitoring, if the caller was not looked up in the database. */
     monitor: MonitoringCaller['monitor'];
   }
@@ -85,6 +90,14 @@ export const authenticationPlugin = definePlugin('access/authentication', (servi
       }
     }
     await admit(request, rule);
+  });
+
+  app.decorateRequest('checkCallerAgain', async function (this: FastifyRequest) {
+    const { access: rule, evaluatesSessionCookie } = this.routeOptions.config;
+    const presented = presentedIn(this, evaluatesSessionCookie ? undefined : config.SESSION_COOKIE_NAME);
+    this.principal = presented ? await access.authenticate(presented.tokens, this.client) : null;
+    await admit(this, rule ?? 'authenticated');
+    return this.caller ?? this.currentUser;
   });
 
   /** Checks what the route declares about callers. */

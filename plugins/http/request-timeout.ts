@@ -18,7 +18,7 @@ export const bodyTooSlow = 'The request took too long to arrive.';
 const isBodyMissing = ({ complete, readableFlowing }: IncomingMessage) => !complete && readableFlowing === true;
 
 /**
- * Guarantees a response in time, whether a request is waiting for the database, a lock or a place in a queue. This does not stop
+ * Guarantees that a response begins in time, whether a request is waiting for the database, a lock or a place in a queue. This does not stop
  * the work behind the request, which finishes or fails later. If the body is still incomplete, the connection is closed too: otherwise
  * a client could keep it open by sending a byte now and then. Fastify's `handlerTimeout` is similar, but does not cover requests
  * whose body has been read.
@@ -27,7 +27,7 @@ export const requestTimeoutPlugin = definePlugin('http/request-timeout', (_servi
   app.addHook('onRequest', async (request, reply) => {
     const timer = setTimeout(() => {
       // With pipelined requests, only the current one is closed when the client disconnects, so check the socket as well.
-      if (reply.sent || request.raw.socket.destroyed) return;
+      if (reply.sent || reply.raw.headersSent || request.raw.socket.destroyed) return;
       if (isBodyMissing(request.raw)) {
         reply.header('connection', 'close').send(new ApiError('INVALID_PAYLOAD', { reason: bodyTooSlow }));
       } else {

@@ -4,6 +4,7 @@ import { createSecretBox } from '../platform/encryption.js';
 import { keysFor } from '../platform/key-derivation.js';
 import { definePlugin } from '../platform/plugin.js';
 import { createCursors } from './cursors.js';
+import { createExports, type Exports } from './exports.js';
 import { createQueryLimits } from './query-limits.js';
 import { permissionWriteRules, policyWriteRules, roleWriteRules } from './rules.js';
 import { createItems, type Items } from './service.js';
@@ -13,6 +14,7 @@ import { createMutations, type Mutations } from './write-requests.js';
 declare module '../platform/plugin.js' {
   interface Services {
     items: Items;
+    exports: Exports;
     mutations: Mutations;
     writeRules: Record<WritableCollection, WriteRules>;
   }
@@ -25,8 +27,8 @@ declare module '../platform/plugin.js' {
  */
 const maxBatchEmbedded = 300;
 
-/** `app.items` and `app.mutations`: read and write any collection. `app.writeRules`: the rules specific to writing each one. */
-export const itemsPlugin = definePlugin('items', (services) => {
+/** `app.items`, `app.exports`, and `app.mutations`: read, export, and write any collection. `app.writeRules`: the rules specific to writing each one. */
+export const itemsPlugin = definePlugin('items', (services, app) => {
   const { config, databaseConnection } = services;
   const isEmbedded = databaseConnection.engine === 'embedded';
   const costly = isEmbedded ? createCostlyQueries(config.QUERY_TIMEOUT) : withoutSplitting;
@@ -37,6 +39,7 @@ export const itemsPlugin = definePlugin('items', (services) => {
   });
   const cursors = createCursors(createSecretBox(keysFor(config, 'cursor')));
   const items = createItems(services, { limitsOf, costly, cursors });
+  const exports = createExports(services, app, { limitsOf, costly, cursors });
   // The users plugin adds the rules for users.
   const writeRules = {
     roles: roleWriteRules,
@@ -46,5 +49,5 @@ export const itemsPlugin = definePlugin('items', (services) => {
   const writes = createWrites(services, writeRules);
   const maxBatch = isEmbedded ? Math.min(config.MAX_BATCH_MUTATION, maxBatchEmbedded) : config.MAX_BATCH_MUTATION;
   const mutations = createMutations(services, { items, writes, rules: writeRules, limitsOf, costly, maxBatch });
-  return { items, mutations, writeRules };
+  return { items, exports, mutations, writeRules };
 });

@@ -15,7 +15,7 @@ import {
 } from '../../db/queries/items/items.js';
 import type { Key } from '../../db/queries/items/writes.js';
 import { type CollectionName, collections } from '../../db/query-language/collections.js';
-import { parseQuery, type Query, type QueryInput } from '../../db/query-language/query.js';
+import { parseQuery, type Query, type QueryInput, type QueryLimits } from '../../db/query-language/query.js';
 import { ApiError } from '../../schemas/errors.js';
 import { isUnlimited, permissionsFor } from '../access/permissions.js';
 import { accessViewOf, variablesOf } from '../access/view.js';
@@ -70,13 +70,8 @@ export function createItems(
   const { limitsOf, cursors, costly } = own;
 
   const prepare = async (caller: Caller, name: CollectionName, input: QueryInput) => {
-    const collection = collections[name];
-    const now = clock();
-    const reach = needsReach(caller) ? await reachOf(caller, now) : null;
-    const view = accessViewOf(caller, now, reach);
-    if (view(name).length === 0) throw new ApiError('FORBIDDEN');
     const limits = limitsOf(caller);
-    const query = parseQuery(input, collection, view, variablesOf(caller, now), limits);
+    const { collection, view, query, reach } = await prepareQuery(reachOf, caller, name, input, limits, clock());
     const db = dbOf(caller);
     const readLimits = { ...limits.read, soFar: { listed: 0 } };
     const { onRequest } = query;
@@ -172,6 +167,25 @@ export function createItems(
 /** Whether what the caller may read depends on the rights of other users. */
 const needsReach = (caller: Caller): boolean =>
   !isUnlimited(caller, 'activity', 'read') && permissionsFor(caller, 'activity', 'read').length > 0;
+
+/**
+ * What a caller may read, and their query.
+ * @throws {ApiError} INVALID_QUERY; FORBIDDEN when the caller may not read the collection or one of the fields
+ */
+export async function prepareQuery(
+  reachOf: Services['reachOf'],
+  caller: Caller,
+  name: CollectionName,
+  input: QueryInput,
+  limits: QueryLimits,
+  now: Date,
+) {
+  const collection = collections[name];
+  const reach = needsReach(caller) ? await reachOf(caller, now) : null;
+  const view = accessViewOf(caller, now, reach);
+  if (view(name).length === 0) throw new ApiError('FORBIDDEN');
+  return { collection, view, query: parseQuery(input, collection, view, variablesOf(caller, now), limits), reach };
+}
 
 type Read = (query: ListQuery) => Promise<Item[]>;
 

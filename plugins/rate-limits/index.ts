@@ -1,6 +1,7 @@
 import type { Config } from '../../schemas/config.js';
 import { definePlugin } from '../platform/plugin.js';
 import { type Counters, createCounters, createMemoryCounters, createSharedCounters } from './counters.js';
+import { createExportQueue, type ExportQueue } from './export-queue.js';
 import { createRateLimits, type RateLimits, type Rules } from './service.js';
 
 declare module '../platform/plugin.js' {
@@ -8,13 +9,15 @@ declare module '../platform/plugin.js' {
     rateLimits: RateLimits;
     /** Counts what the limits are about, for all instances if they share Redis. */
     counters: Counters;
+    exportQueue: ExportQueue;
   }
 }
 
-/** `app.rateLimits` */
+/** `app.rateLimits`, and `app.exportQueue` for work that reads a lot of data. */
 export const rateLimitsPlugin = definePlugin('rate-limits', ({ config, clock, redis, observe }) => {
   const counters = createCounters(redis && createSharedCounters(redis, observe), createMemoryCounters(clock));
-  return { counters, rateLimits: createRateLimits({ count: counters, clock, rules: rulesOf(config) }) };
+  const rateLimits = createRateLimits({ count: counters, clock, rules: rulesOf(config) });
+  return { counters, rateLimits, exportQueue: createExportQueue() };
 });
 
 const minute = 60_000;
@@ -25,6 +28,7 @@ const rulesOf = (config: Config): Rules => ({
     registration: config.RATE_LIMITER_REGISTRATION_ENABLED ? { points: 5, window: minute } : null,
     'password check': config.RATE_LIMITER_ENABLED ? { points: 60, window: minute } : null,
     export: config.RATE_LIMITER_ENABLED ? { points: 10, window: minute } : null,
+    'list export': config.RATE_LIMITER_ENABLED ? { points: 10, window: minute } : null,
     reference: config.RATE_LIMITER_ENABLED ? { points: 120, window: minute } : null,
   },
   addressLogins: config.RATE_LIMITER_ENABLED ? { points: 300, window: 15 * minute } : null,

@@ -12,7 +12,7 @@ export interface Rule {
 }
 
 /** A group of routes that have their own limit, in addition to the general one on requests. */
-export type RateClass = 'registration' | 'password check' | 'export' | 'reference';
+export type RateClass = 'registration' | 'password check' | 'export' | 'list export' | 'reference';
 
 /** All limits except the general one on requests. Null means that the limit is off. */
 export interface Rules {

@@ -1,7 +1,17 @@
+import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
-import { ListQuery } from '../../schemas/item-requests.js';
+import { ListRequest } from '../../schemas/item-requests.js';
 import type { App } from '../app.js';
 import { configOf, itemSerializer, listHeaders, nounsOf, type ReadRoutes, sendList } from './definition.js';
+import { sendExport } from './send-export.js';
+
+const exportHeaders = {
+  'content-disposition': Type.String({
+    description: 'The name of the file. Sent with `export`.',
+    examples: ['attachment; filename="users-2026-01-31.csv"'],
+  }),
+};
+const exportedText = Type.String({ description: 'The items as a file. Sent with `export`.' });
 
 /** GET: lists the items of a collection. */
 export function listItems(app: App, definition: ReadRoutes): void {
@@ -15,17 +25,28 @@ export function listItems(app: App, definition: ReadRoutes): void {
         operationId: `list${many}`,
         tags: [tag],
         summary: `List ${noun.many}`,
-        description: `Returns the ${noun.many} that match the query and that you can read. With \`aggregate\`, returns the results of the aggregation instead.`,
-        querystring: ListQuery,
+        description: `Returns the ${noun.many} that match the query and that you can read. With \`aggregate\`, returns the results of the aggregation instead. With \`export\`, returns the list as a file.`,
+        querystring: ListRequest,
         documented: { querystring: schemas.listQuery },
         response: {
-          200: { ...schemas.queryResponse, description: `The ${noun.many}.`, headers: listHeaders },
+          200: {
+            description: `The ${noun.many}.`,
+            headers: { ...listHeaders, ...exportHeaders },
+            content: {
+              'application/json': { schema: schemas.queryResponse },
+              'text/csv': { schema: exportedText },
+              'application/x-ndjson': { schema: exportedText },
+            },
+          },
           ...errorResponses('INVALID_QUERY'),
         },
       },
       serializerCompiler: itemSerializer,
     },
-    async (request, reply) =>
-      sendList(app, request, reply, await app.items.list(request.caller, collection, request.query)),
+    async (request, reply) => {
+      const { export: format, ...query } = request.query;
+      if (format !== undefined) return sendExport(app, request, reply, collection, query, format);
+      return sendList(app, request, reply, await app.items.list(request.caller, collection, query));
+    },
   );
 }

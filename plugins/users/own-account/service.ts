@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { hasActiveAdministrator, lockAdministrators } from '../../../db/queries/access/administrators.js';
 import { deleteRecords, lockRecords } from '../../../db/queries/items/writes.js';
 import { readSettings } from '../../../db/queries/settings/settings.js';
@@ -11,7 +10,6 @@ import type { Principal } from '../../http/caller.js';
 import { invalidPayload, readValue } from '../../items/payload.js';
 import type { Services } from '../../platform/plugin.js';
 import { isHttpsUrl } from '../../platform/urls.js';
-import { type AdmissionQueue, createAdmissionQueue } from '../../rate-limits/admission-queue.js';
 
 /** Operations of users on their own account, whatever their permissions. */
 export interface OwnAccount {
@@ -31,13 +29,8 @@ export interface OwnAccount {
 
 const forbidden = (reason: string) => new ApiError('FORBIDDEN', { reason });
 
-/** How many exports can wait. */
-const maxWaitingExports = 16;
-
-export function createOwnAccount({ config, db, dbOf, clock, activity }: Services): OwnAccount {
+export function createOwnAccount({ config, db, dbOf, clock, activity, exportQueue }: Services): OwnAccount {
   const { AUTH_PASSKEYS: acceptsPasskeys } = config;
-
-  const exportQueue = createExportQueue();
 
   const profileOf = async (caller: Principal): Promise<Profile> => {
     const profile = await readProfile(dbOf(caller), caller.userId, clock());
@@ -89,25 +82,6 @@ export function createOwnAccount({ config, db, dbOf, clock, activity }: Services
           throw new ApiError('UNPROCESSABLE_CONTENT', { reason: 'At least one active administrator must remain' });
         }
         await activity.record(tx, caller, [{ action: 'delete', collection: 'users', item: userId }]);
-      }),
-  };
-}
-
-/**
- * Runs one export at a time. After each one, it pauses for at least as long as the export took, so that exports use at most half of the
- * time of the embedded engine, whose only connection a transaction occupies.
- */
-function createExportQueue(): Pick<AdmissionQueue, 'push'> {
-  const queue = createAdmissionQueue({ atOnce: 1, capacity: maxWaitingExports, reason: 'export_queue_full' });
-  return {
-    push: (from, work) =>
-      new Promise((resolve, reject) => {
-        const run = async () => {
-          const start = performance.now();
-          await work().then(resolve, reject);
-          await sleep(performance.now() - start);
-        };
-        queue.push(from, run).catch(reject);
       }),
   };
 }
