@@ -4,13 +4,15 @@ import { Dialog } from '../components/dialog.js';
 import { t } from '../texts.js';
 import { useAccess } from './access.js';
 import { showPalette } from './palette.js';
+import { screenShortcuts } from './screen-shortcuts.js';
 import { screens } from './screens.js';
 
 /** Milliseconds between the keys of a sequence such as `g u`. */
 const sequenceMs = 1_000;
 
 const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null;
+  target instanceof HTMLElement &&
+  target.closest('input:not([type=checkbox]), textarea, select, [contenteditable], [role=dialog]') !== null;
 
 /** The keyboard shortcuts, and the dialog that lists them. */
 export function Shortcuts() {
@@ -40,13 +42,18 @@ export function Shortcuts() {
         const field = document.querySelector<HTMLElement>('[data-search]');
         if (!field) return;
         field.focus();
-      } else return;
+      } else {
+        const own = screenShortcuts().find(({ key }) => key === event.key);
+        if (!own) return;
+        own.run();
+      }
       event.preventDefault();
     };
     document.addEventListener('keydown', onKeyDown);
     return () => document.removeEventListener('keydown', onKeyDown);
   });
   if (!isHelpOpen) return null;
+  const own = screenShortcuts().map(({ key, text }) => [key, text]);
   const general = [
     ['Ctrl K', t('shortcut_palette')],
     ['/', t('shortcut_search')],
@@ -56,7 +63,7 @@ export function Shortcuts() {
   return (
     <Dialog title={t('shortcuts_title')} onClose={() => setIsHelpOpen(false)}>
       <dl class="shortcuts">
-        {[...general, ...places.map(({ key, text }) => [`g ${key}`, text])].map(([keys, text]) => (
+        {[...general, ...own, ...places.map(({ key, text }) => [`g ${key}`, text])].map(([keys, text]) => (
           <div key={keys}>
             <dt>
               <kbd>{keys}</kbd>

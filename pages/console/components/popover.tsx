@@ -27,7 +27,8 @@ export function Popover({ label, anchor, onClose, children }: Props) {
   useLayoutEffect(() => {
     panel.current?.showPopover();
     place();
-    panel.current?.querySelector<HTMLElement>('input, select, textarea, button')?.focus();
+    const find = (selector: string) => panel.current?.querySelector<HTMLElement>(selector);
+    (find('[autofocus]') ?? find('input, select, textarea, button'))?.focus();
   }, []);
   // What is inside may have become larger or smaller.
   useLayoutEffect(place);

@@ -109,6 +109,7 @@ export function Table<T>(props: Props<T>) {
                 return (
                   <tr
                     key={key}
+                    data-row={key}
                     class={target === undefined ? '' : 'is-link'}
                     aria-selected={selection ? selection.isSelected(key) : undefined}
                     onClick={(event) => {
@@ -179,6 +180,21 @@ function Heading<T>({ column, sort, onSort }: HeadingProps<T>) {
     </th>
   );
 }
+
+const rowLink = (row: Element | null | undefined): HTMLElement | null | undefined =>
+  row?.querySelector<HTMLElement>('td a') ?? row?.querySelector<HTMLElement>('button, input');
+
+const focusedRow = (): Element | null | undefined => document.activeElement?.closest('[data-row]');
+
+/** Moves the focus to the next or previous row of the table on the screen, or to its first one. */
+export function moveRow(direction: 1 | -1): void {
+  const row = focusedRow();
+  const next = direction === 1 ? row?.nextElementSibling : row?.previousElementSibling;
+  (row ? rowLink(next) : rowLink(document.querySelector('[data-row]')))?.focus();
+}
+
+/** The key of the row that has the focus. */
+export const focusedKey = (): string | undefined => focusedRow()?.getAttribute('data-row') ?? undefined;
 
 interface PagerProps {
   number: number;

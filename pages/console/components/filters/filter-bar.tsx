@@ -26,6 +26,8 @@ interface Props {
   /** The filter as in the URL: the JSON of the API, or an empty text. */
   value: string;
   onChange: (filter: string | undefined) => void;
+  /** The fields that are offered first. */
+  usual: readonly string[];
 }
 
 /** The name of a field in a path, such as `Role`, or `Role › Name`. */
@@ -33,7 +35,7 @@ const pathText = (path: readonly string[]): string =>
   textIfAny(`field_${path.join('_')}`) ?? path.map(fieldText).join(' › ');
 
 /** The conditions of a list, each as a chip that opens its editor. */
-export function FilterBar({ collection, value, onChange }: Props) {
+export function FilterBar({ collection, value, onChange, usual }: Props) {
   const conditions = readFilter(collection, value);
   const names = useNames(collection, conditions);
   const write = (next: readonly Condition[]) => onChange(filterText(next));
@@ -56,7 +58,12 @@ export function FilterBar({ collection, value, onChange }: Props) {
         </ul>
       )}
       {!isInvalid && (
-        <AddFilter collection={collection} names={names} onAdd={(condition) => write([...conditions, condition])} />
+        <AddFilter
+          collection={collection}
+          names={names}
+          usual={usual}
+          onAdd={(condition) => write([...conditions, condition])}
+        />
       )}
       {conditions.length > 1 && (
         <Button kind="quiet" onPress={() => onChange(undefined)}>
@@ -225,6 +232,7 @@ function parse(text: string): Record<string, unknown> | undefined {
 
 interface AddProps {
   collection: Collection;
+  usual: readonly string[];
   names: ReadonlyMap<string, string>;
   onAdd: (condition: Condition) => void;
 }
@@ -237,12 +245,12 @@ interface Option {
   condition?: FieldCondition;
 }
 
-function AddFilter({ collection, names, onAdd }: AddProps) {
+function AddFilter({ collection, names, usual, onAdd }: AddProps) {
   const [isOpen, setIsOpen] = useState(false);
   const [search, setSearch] = useState('');
   const [path, setPath] = useState<readonly string[]>();
   const button = useRef<HTMLButtonElement>(null);
-  const options = useOptions(collection, search);
+  const options = useOptions(collection, usual, search);
   const open = () => {
     setSearch('');
     setPath(undefined);
@@ -301,7 +309,7 @@ function AddFilter({ collection, names, onAdd }: AddProps) {
 }
 
 /** The fields that the caller may read and filter by, and the values of choices, so that typing `susp` offers the status. */
-function useOptions(collection: Collection, search: string): Option[] {
+function useOptions(collection: Collection, usual: readonly string[], search: string): Option[] {
   const { canUse } = useAccess();
   const readable = fieldsOf(collection).filter(({ name, filter }) => filter && canUse('read', collection, name));
   const wanted = search.trim().toLowerCase();
@@ -320,5 +328,7 @@ function useOptions(collection: Collection, search: string): Option[] {
       condition: { path: [name], operator: 'in', value: [choice] } as FieldCondition,
     })),
   );
+  const place = ({ path: [name = ''] }: Option) => (usual.includes(name) ? usual.indexOf(name) : usual.length);
+  fields.sort((a, b) => place(a) - place(b));
   return [...fields, ...(wanted === '' ? [] : choices)].filter(({ text }) => matches(text));
 }

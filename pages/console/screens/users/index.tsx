@@ -1,5 +1,7 @@
+import { useState } from 'preact/hooks';
 import { usePage } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
+import { useShortcuts } from '../../app/screen-shortcuts.js';
 import { useUrlState } from '../../app/url-state.js';
 import { Button } from '../../components/button.js';
 import { ColumnPicker } from '../../components/column-picker.js';
@@ -9,16 +11,33 @@ import { Empty, Screen } from '../../components/layout.js';
 import { Menu } from '../../components/menu.js';
 import { nameOf } from '../../components/person.js';
 import { SearchField } from '../../components/search-field.js';
-import { Pager, Table } from '../../components/table.js';
+import { focusedKey, moveRow, Pager, Table } from '../../components/table.js';
 import { toast } from '../../components/toast.js';
 import { t, tn } from '../../texts.js';
 import { columnFields, columnNames, columnsOf, type Row, requestedFields, usualColumns } from './columns.js';
 import { type Count, maxCounted, useCount } from './count.js';
+import { CreateUser } from './create.js';
 import { download, listUrl } from './export.js';
+import { Invite } from './invite.js';
+import { useSelection } from './selection.js';
+import { SelectionBar } from './selection-bar.js';
 import { type ViewState, Views } from './views.js';
 
 /** New users first: their IDs are in the order in which they were created, and are indexed. */
 const usualSort = '-id';
+/** What people filter by most. */
+const usualFilters = [
+  'status',
+  'role',
+  'policies',
+  'last_access',
+  'created_at',
+  'email',
+  'email_verified_at',
+  'provider',
+];
+/** What an invitation writes. */
+const invitationFields = ['email', 'role', 'status'];
 
 /** The list of users. */
 export default function Users() {
@@ -33,15 +52,57 @@ export default function Users() {
   const isOnlyPage = list.data !== undefined && list.number === 1 && !list.next && !list.isLoading;
   const count = useCount(selecting, isOnlyPage ? list.data?.length : undefined);
   const columns = columnsOf(chosen, { sortsByAll: typeof count === 'number' });
+  const selection = useSelection(selecting);
+  const [dialog, setDialog] = useState<'invite' | 'create'>();
+  const { can, canUse } = access;
+  const maySelect = can('delete', 'users') || ['status', 'role'].some((name) => canUse('update', 'users', name));
+  const mayInvite = invitationFields.every((name) => canUse('create', 'users', name)) && can('read', 'roles');
+  const toggleRow = () => {
+    const key = focusedKey();
+    if (key && maySelect) selection.table.toggle([key], !selection.table.isSelected(key));
+  };
+  useShortcuts([
+    { key: 'j', text: t('shortcut_next_row'), run: () => moveRow(1) },
+    { key: 'k', text: t('shortcut_previous_row'), run: () => moveRow(-1) },
+    { key: 'x', text: t('shortcut_select_row'), run: toggleRow },
+    {
+      key: 'f',
+      text: t('shortcut_filter'),
+      run: () => document.querySelector<HTMLElement>('[data-add-filter]')?.click(),
+    },
+    { key: 'Escape', text: t('users_select_none'), run: selection.clear },
+  ]);
   const exported = { ...selecting, sort, fields: requestedFields(access, chosen) };
   return (
-    <Screen title={t('nav_users')}>
+    <Screen
+      title={t('nav_users')}
+      actions={
+        <>
+          {canUse('create', 'users', 'email') && (
+            <Button icon="plus" onPress={() => setDialog('create')}>
+              {t('create_title')}
+            </Button>
+          )}
+          {mayInvite && (
+            <Button kind="primary" icon="invitation" onPress={() => setDialog('invite')}>
+              {t('invite')}
+            </Button>
+          )}
+        </>
+      }
+    >
       <Views state={state} />
       <div class="toolbar">
         <SearchField
           label={t('users_search')}
           value={q}
           onSearch={(search) => change({ q: search }, { replace: true })}
+        />
+        <FilterBar
+          collection="users"
+          value={filter}
+          usual={usualFilters}
+          onChange={(next) => change({ filter: next })}
         />
         <div class="toolbar-end">
           <ColumnPicker
@@ -75,7 +136,6 @@ export default function Users() {
           />
         </div>
       </div>
-      <FilterBar collection="users" value={filter} onChange={(next) => change({ filter: next })} />
       <Failure failure={list.failure} retry={list.reload} />
       {!(list.failure && !list.data) && (
         <Table
@@ -87,6 +147,7 @@ export default function Users() {
           href={({ id }) => `/users/${id}`}
           sort={sort}
           onSort={(next) => change({ sort: next })}
+          {...(maySelect ? { selection: selection.table } : {})}
           isLoading={list.isLoading}
           isCompact={isCompact}
           empty={
@@ -105,6 +166,16 @@ export default function Users() {
         />
       )}
       <Pager number={list.number} next={list.next} previous={list.previous} note={<CountNote count={count} />} />
+      {!selection.isEmpty && (
+        <SelectionBar
+          selected={selection.selected}
+          count={count}
+          selectAll={selection.selectAll}
+          clear={selection.clear}
+        />
+      )}
+      {dialog === 'invite' && <Invite onClose={() => setDialog(undefined)} />}
+      {dialog === 'create' && <CreateUser onClose={() => setDialog(undefined)} />}
     </Screen>
   );
 }

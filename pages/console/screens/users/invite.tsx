@@ -1,0 +1,72 @@
+import { post } from '../../api/client.js';
+import { changed } from '../../api/use-api.js';
+import { useDraft } from '../../app/draft.js';
+import { Dialog } from '../../components/dialog.js';
+import { TextField } from '../../components/field.js';
+import { Form } from '../../components/form.js';
+import { type Picked, Picker } from '../../components/picker.js';
+import { toast } from '../../components/toast.js';
+import { t, tn } from '../../texts.js';
+
+/** How many addresses a request contains. */
+const maxPerRequest = 100;
+
+interface Draft {
+  emails: string;
+  role?: Picked | undefined;
+}
+
+/** The addresses in a text, in which they can be separated in any usual way, such as in a column of a spreadsheet. */
+const addressesIn = (text: string): string[] => [
+  ...new Set(text.split(/[\s,;<>"]+/).filter((part) => part.includes('@'))),
+];
+
+/** Invites users by email. */
+export function Invite({ onClose }: { onClose: () => void }) {
+  const [draft, setDraft, clearDraft] = useDraft<Draft>('users-invite', { emails: '' });
+  const { emails: text, role } = draft;
+  const emails = addressesIn(text);
+  const invite = async () => {
+    for (let first = 0; first < emails.length; first += maxPerRequest) {
+      const part = emails.slice(first, first + maxPerRequest);
+      await post('/users/invite', { email: part, role: role?.id ?? '' });
+      // If a later request fails, those that have been invited are not in the form any longer.
+      setDraft({ role, emails: emails.slice(first + maxPerRequest).join('\n') });
+    }
+    void changed('users');
+    clearDraft();
+    onClose();
+    const href = `/users?${new URLSearchParams({ filter: JSON.stringify({ status: { _eq: 'invited' } }) })}`;
+    toast(tn('invite_done', emails.length), { link: { href, text: t('invite_show') } });
+  };
+  return (
+    <Dialog title={t('invite_title')} lead={t('invite_lead')} onClose={onClose}>
+      <Form
+        submit={emails.length > 0 ? tn('invite_submit', emails.length) : t('invite')}
+        fields={['email', 'role']}
+        disabled={emails.length === 0 || !role}
+        onSubmit={invite}
+        onCancel={onClose}
+      >
+        {(faultOf) => (
+          <>
+            <TextField
+              label={t('invite_emails')}
+              hint={t('invite_emails_hint')}
+              fault={faultOf('email')}
+              lines={4}
+              value={text}
+              onInput={(next) => setDraft({ ...draft, emails: next })}
+            />
+            <Picker
+              kind="roles"
+              label={t('invite_role')}
+              value={role}
+              onChange={(next) => setDraft({ ...draft, role: next })}
+            />
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
