@@ -69,7 +69,7 @@ export const screens: readonly Entry[] = [
     paths: ['/apis'],
     load: () => import('../screens/apis/index.js'),
     isOpenTo: ({ can }) => can('read', 'resources'),
-    entry: { text: 'nav_apis', icon: 'link', group: 'applications', key: 'r' },
+    entry: { text: 'nav_apis', icon: 'link', group: 'applications', key: 'x' },
   },
   {
     paths: ['/activity'],
@@ -88,6 +88,39 @@ export const screens: readonly Entry[] = [
     load: () => import('../screens/settings/index.js'),
     isOpenTo: ({ can }) => can('read', 'settings'),
     entry: { text: 'nav_settings', icon: 'settings', group: 'project', key: 's' },
+  },
+  {
+    paths: ['/roles'],
+    load: () => import('../screens/roles/index.js'),
+    isOpenTo: ({ can }) => can('read', 'roles'),
+    entry: { text: 'nav_roles', icon: 'role', group: 'access', key: 'r' },
+  },
+  {
+    paths: ['/roles/new'],
+    load: () => import('../screens/new-role/index.js'),
+    isOpenTo: ({ isAdmin }) => isAdmin,
+  },
+  {
+    paths: ['/roles/:id', '/roles/:id/:part'],
+    load: () => import('../screens/role/index.js'),
+    isOpenTo: ({ can }) => can('read', 'roles'),
+  },
+  {
+    paths: ['/policies'],
+    load: () => import('../screens/policies/index.js'),
+    isOpenTo: ({ can }) => can('read', 'policies'),
+    entry: { text: 'nav_policies', icon: 'policy', group: 'access', key: 'p' },
+  },
+  {
+    paths: ['/policies/:id'],
+    load: () => import('../screens/policy/index.js'),
+    isOpenTo: ({ can }) => can('read', 'policies'),
+  },
+  {
+    paths: ['/simulator'],
+    load: () => import('../screens/simulator/index.js'),
+    isOpenTo: ({ isAdmin }) => isAdmin,
+    entry: { text: 'nav_simulator', icon: 'eye', group: 'access', key: 'w' },
   },
 ];
 
