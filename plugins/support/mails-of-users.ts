@@ -19,7 +19,15 @@ export interface MailsOfUsers {
   retry(caller: Principal, id: string): Promise<void>;
 }
 
-export function createMailsOfUsers({ db, dbOf, databaseConnection, clock, mail, reachOf, activity }: Services): MailsOfUsers {
+export function createMailsOfUsers({
+  db,
+  dbOf,
+  databaseConnection,
+  clock,
+  mail,
+  reachOf,
+  activity,
+}: Services): MailsOfUsers {
   const { schemas } = databaseConnection;
 
   return {

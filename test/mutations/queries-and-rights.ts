@@ -299,31 +299,48 @@ export const queriesAndRights: readonly Mutation[] = [
   {
     ids: [],
     fault: 'a support desk sees the events of users whose own policies give them more rights',
-    edits: [{ find: 'select coalesce(${role}, false) and not ${hasOthers} from', replace: 'select coalesce(${role}, false) from' }],
+    edits: [
+      {
+        find: 'select coalesce(${role}, false) and not ${hasOthers} from',
+        replace: 'select coalesce(${role}, false) from',
+      },
+    ],
     tests: ['test/access/support-desk.test.ts'],
   },
   {
     ids: [],
     fault: 'a support desk sees the events of users whose role gives them more rights',
-    edits: [{ find: 'select coalesce(${role}, false) and not ${hasOthers} from', replace: 'select not ${hasOthers} from' }],
+    edits: [
+      { find: 'select coalesce(${role}, false) and not ${hasOthers} from', replace: 'select not ${hasOthers} from' },
+    ],
     tests: ['test/access/support-desk.test.ts'],
   },
   {
     ids: [],
     fault: 'a support desk can end the sessions of users with more rights',
-    edits: [{ find: 'return principals.length > 0 && (await excessOver(executor, caller, principals, now)) === null;', replace: 'return principals.length > 0;' }],
+    edits: [
+      {
+        find: 'return principals.length > 0 && (await excessOver(executor, caller, principals, now)) === null;',
+        replace: 'return principals.length > 0;',
+      },
+    ],
     tests: ['test/access/support-desk.test.ts'],
   },
   {
     ids: [],
     fault: 'a support desk can send emails again that are not for a user',
-    edits: [{ find: '(user !== null && (await hasRightsOverUser(tx, caller, user, now)));', replace: '(user === null || (await hasRightsOverUser(tx, caller, user, now)));' }],
+    edits: [
+      {
+        find: '(user !== null && (await hasRightsOverUser(tx, caller, user, now)));',
+        replace: '(user === null || (await hasRightsOverUser(tx, caller, user, now)));',
+      },
+    ],
     tests: ['test/access/support-desk.test.ts'],
   },
   {
     ids: [],
     fault: 'users who may read their own events see why others cannot sign in',
-    edits: [{ find: 'fields === \'*\' && (rule === null || rule.kind === \'reachable\')', replace: 'fields === \'*\'' }],
+    edits: [{ find: "fields === '*' && (rule === null || rule.kind === 'reachable')", replace: "fields === '*'" }],
     tests: ['test/access/support-desk.test.ts'],
   },
   {

@@ -1327,6 +1327,11 @@ export interface components {
                 last_login_at: string;
             }[];
             known_devices: string[];
+            stored_responses: {
+                size: number;
+                /** Format: date-time */
+                expires_at: string;
+            }[];
             activity: {
                 /** Format: uuid */
                 id: string;
@@ -1356,17 +1361,14 @@ export interface components {
         Activity: {
             /** Format: uuid */
             id?: string;
-            /** Format: date-time */
-            timestamp?: string;
-            /** @enum {string} */
-            action?: "login" | "reauthenticate" | "logout" | "refresh_reused" | "session_end" | "lock" | "unlock" | "password_reset_request" | "password_reset" | "password_change" | "email_login_request" | "register" | "verification_resend" | "email_verified" | "invite" | "invite_accept" | "tfa_generate" | "tfa_enable" | "tfa_disable" | "recovery_codes" | "recovery_code_used" | "passkey_add" | "passkey_remove" | "identity_link" | "identity_unlink" | "email_change_request" | "email_change_cancel" | "email_change" | "application_allow" | "application_withdraw" | "token_exchange" | "export" | "secret_create" | "mail_retry" | "create" | "update" | "delete" | "refusals_omitted";
-            /** @enum {string} */
-            outcome?: "success" | "failure";
+            timestamp?: string | null;
+            action?: ("login" | "reauthenticate" | "logout" | "refresh_reused" | "session_end" | "lock" | "unlock" | "password_reset_request" | "password_reset" | "password_change" | "email_login_request" | "register" | "verification_resend" | "email_verified" | "invite" | "invite_accept" | "tfa_generate" | "tfa_enable" | "tfa_disable" | "recovery_codes" | "recovery_code_used" | "passkey_add" | "passkey_remove" | "identity_link" | "identity_unlink" | "email_change_request" | "email_change_cancel" | "email_change" | "application_allow" | "application_withdraw" | "token_exchange" | "export" | "secret_create" | "mail_retry" | "create" | "update" | "delete" | "refusals_omitted") | null;
+            outcome?: ("success" | "failure") | null;
             code?: string | null;
             reason?: ("unknown_user" | "wrong_password" | "no_password" | "wrong_passkey" | "managed" | "missing_code" | "wrong_code" | "one_factor" | "locked" | "suspended" | "unverified" | "invited" | "draft" | "archived" | "user_changed" | "void_link") | null;
             user?: string | components["schemas"]["User"] | null;
             actor?: string | components["schemas"]["Client"] | null;
-            collection?: ("users" | "roles" | "policies" | "permissions" | "settings" | "sessions" | "identities" | "passkeys" | "mails" | "signing_keys" | "clients" | "resources" | "grants") | null;
+            collection?: ("users" | "activity" | "roles" | "policies" | "permissions" | "settings" | "sessions" | "identities" | "passkeys" | "mails" | "signing_keys" | "clients" | "resources" | "grants") | null;
             item?: string | null;
             ip?: string | null;
             user_agent?: string | null;
@@ -1601,30 +1603,72 @@ export interface components {
         } | {
             query: unknown;
         };
+        DeleteClientsResponse: {
+            data: string[];
+            meta: {
+                /** @enum {boolean} */
+                dry_run: true;
+            };
+        };
         DeletePermissionsBody: number[] | {
             keys: number[];
         } | {
             query: unknown;
+        };
+        DeletePermissionsResponse: {
+            data: number[];
+            meta: {
+                /** @enum {boolean} */
+                dry_run: true;
+            };
         };
         DeletePoliciesBody: string[] | {
             keys: string[];
         } | {
             query: unknown;
         };
+        DeletePoliciesResponse: {
+            data: string[];
+            meta: {
+                /** @enum {boolean} */
+                dry_run: true;
+            };
+        };
         DeleteResourcesBody: string[] | {
             keys: string[];
         } | {
             query: unknown;
+        };
+        DeleteResourcesResponse: {
+            data: string[];
+            meta: {
+                /** @enum {boolean} */
+                dry_run: true;
+            };
         };
         DeleteRolesBody: string[] | {
             keys: string[];
         } | {
             query: unknown;
         };
+        DeleteRolesResponse: {
+            data: string[];
+            meta: {
+                /** @enum {boolean} */
+                dry_run: true;
+            };
+        };
         DeleteUsersBody: string[] | {
             keys: string[];
         } | {
             query: unknown;
+        };
+        DeleteUsersResponse: {
+            data: string[];
+            meta: {
+                /** @enum {boolean} */
+                dry_run: true;
+            };
         };
         DeviceAuthorizationResponse: {
             device_code: string;
@@ -1875,19 +1919,19 @@ export interface components {
         };
         Mail: {
             /** Format: uuid */
-            id: string;
+            id?: string;
             /** @enum {string} */
-            kind: "invite" | "registration" | "account_exists" | "reset" | "notice" | "email_change" | "email_change_notice" | "email_login" | "email_code";
+            kind?: "invite" | "registration" | "account_exists" | "reset" | "notice" | "email_change" | "email_change_notice" | "email_login" | "email_code";
             /** @enum {string} */
-            state: "waiting" | "sending" | "failed" | "sent" | "dropped";
-            user: string | null;
-            email: string | null;
-            attempts: number;
+            state?: "waiting" | "sending" | "failed" | "sent" | "dropped";
+            user?: string | null;
+            email?: string | null;
+            attempts?: number;
             /** Format: date-time */
-            created_at: string;
-            next_attempt_at: string | null;
-            limit: ("network" | "mailbox" | "notices" | "alerts" | "pending") | null;
-            reason: string | null;
+            created_at?: string;
+            next_attempt_at?: string | null;
+            limit?: ("network" | "mailbox" | "notices" | "alerts" | "pending") | null;
+            reason?: string | null;
         };
         MailListResponse: {
             data: components["schemas"]["Mail"][];
@@ -1896,6 +1940,8 @@ export interface components {
             total_count?: number;
             filter_count?: number;
             next_cursor?: string | null;
+            /** @enum {boolean} */
+            dry_run?: true;
         };
         /** @enum {string} */
         MetaName: "total_count" | "filter_count" | "cursor" | "*";
@@ -2520,9 +2566,30 @@ export interface components {
         SessionModeTokens: {
             expires: number;
         };
+        SessionOfUser: {
+            /** Format: uuid */
+            id?: string;
+            device?: string | null;
+            user_agent?: string | null;
+            address?: string | null;
+            /** Format: date-time */
+            created_at?: string;
+            /** Format: date-time */
+            last_used_at?: string;
+            /** Format: date-time */
+            expires_at?: string;
+            current?: boolean;
+            applications?: {
+                id: string;
+                name: string;
+            }[];
+        };
         SessionTokens: components["schemas"]["JsonModeTokens"] | components["schemas"]["CookieModeTokens"] | components["schemas"]["SessionModeTokens"];
         SessionTokensResponse: {
             data: components["schemas"]["SessionTokens"];
+        };
+        SessionsOfUserResponse: {
+            data: components["schemas"]["SessionOfUser"][];
         };
         SessionsResponse: {
             data: components["schemas"]["Session"][];
@@ -2716,6 +2783,14 @@ export interface components {
             } | null;
             created_at?: string | null;
             email_verified_at?: string | null;
+            locked_until?: string | null;
+            has_password?: boolean | null;
+            last_failure?: {
+                /** Format: date-time */
+                timestamp: string;
+                code: string | null;
+                reason: string | null;
+            } | null;
             pending_email?: string | null;
         };
         User: {
@@ -2753,6 +2828,14 @@ export interface components {
             } | null;
             created_at?: string | null;
             email_verified_at?: string | null;
+            locked_until?: string | null;
+            has_password?: boolean | null;
+            last_failure?: {
+                /** Format: date-time */
+                timestamp: string;
+                code: string | null;
+                reason: string | null;
+            } | null;
         };
         UserChanges: {
             /** Format: email */
@@ -3285,7 +3368,9 @@ export interface operations {
     linkIdentity: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -3397,7 +3482,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionsResponse"];
+                    "application/json": components["schemas"]["SessionsOfUserResponse"];
                 };
             };
         };
@@ -3444,7 +3529,9 @@ export interface operations {
     startPasskeyRegistration: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3482,7 +3569,9 @@ export interface operations {
     addPasskey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3524,7 +3613,9 @@ export interface operations {
     renamePasskey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -3688,7 +3779,9 @@ export interface operations {
     updateProfile: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3711,7 +3804,9 @@ export interface operations {
     requestEmailChange: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3749,7 +3844,9 @@ export interface operations {
     confirmEmailChange: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3770,7 +3867,9 @@ export interface operations {
     cancelEmailChangeByLink: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3852,7 +3951,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3881,7 +3982,9 @@ export interface operations {
     changeMyPassword: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3902,7 +4005,9 @@ export interface operations {
     trackPage: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -3923,7 +4028,9 @@ export interface operations {
     unlockUser: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -3953,6 +4060,7 @@ export interface operations {
                 aggregate?: string;
                 groupBy?: ("id" | "first_name" | "last_name" | "email" | "location" | "title" | "description" | "avatar" | "language" | "tfa_secret" | "status" | "role" | "token" | "last_access" | "last_page" | "provider" | "external_identifier" | "email_notifications" | "appearance" | "theme_dark" | "theme_light" | "created_at" | "email_verified_at")[];
                 meta?: components["schemas"]["MetaName"][];
+                export?: "csv" | "ndjson";
             };
             header?: never;
             path?: never;
@@ -3966,6 +4074,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UserQueryResponse"];
+                    "text/csv": string;
+                    "application/x-ndjson": string;
                 };
             };
         };
@@ -3975,8 +4085,11 @@ export interface operations {
             query?: {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
+                dry_run?: boolean;
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4004,7 +4117,9 @@ export interface operations {
     };
     deleteUsers: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4015,6 +4130,14 @@ export interface operations {
             };
         };
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeleteUsersResponse"];
+                };
+            };
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4028,8 +4151,11 @@ export interface operations {
             query?: {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
+                dry_run?: boolean;
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4081,7 +4207,9 @@ export interface operations {
     };
     deleteUser: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: never;
             path: {
                 id: string;
@@ -4090,6 +4218,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeleteUsersResponse"];
+                };
+            };
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4104,7 +4240,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -4135,7 +4273,9 @@ export interface operations {
     generateTfaSecret: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4158,7 +4298,9 @@ export interface operations {
     enableTfa: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4179,7 +4321,9 @@ export interface operations {
     disableTfa: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4200,7 +4344,9 @@ export interface operations {
     createRecoveryCodes: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4223,7 +4369,9 @@ export interface operations {
     disableTfaOfUser: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -4242,7 +4390,9 @@ export interface operations {
     invite: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4263,7 +4413,9 @@ export interface operations {
     acceptInvite: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4284,7 +4436,9 @@ export interface operations {
     register: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4305,7 +4459,9 @@ export interface operations {
     resendVerification: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4345,7 +4501,9 @@ export interface operations {
     confirmEmail: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4399,6 +4557,7 @@ export interface operations {
                 aggregate?: string;
                 groupBy?: ("id" | "name" | "icon" | "description" | "parent")[];
                 meta?: components["schemas"]["MetaName"][];
+                export?: "csv" | "ndjson";
             };
             header?: never;
             path?: never;
@@ -4412,6 +4571,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RoleQueryResponse"];
+                    "text/csv": string;
+                    "application/x-ndjson": string;
                 };
             };
         };
@@ -4422,7 +4583,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4450,7 +4613,9 @@ export interface operations {
     };
     deleteRoles: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4461,6 +4626,14 @@ export interface operations {
             };
         };
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeleteRolesResponse"];
+                };
+            };
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4475,7 +4648,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4527,7 +4702,9 @@ export interface operations {
     };
     deleteRole: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: never;
             path: {
                 id: string;
@@ -4536,6 +4713,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeleteRolesResponse"];
+                };
+            };
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4550,7 +4735,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -4611,6 +4798,7 @@ export interface operations {
                 aggregate?: string;
                 groupBy?: ("id" | "name" | "icon" | "description" | "enforce_tfa" | "admin_access" | "app_access")[];
                 meta?: components["schemas"]["MetaName"][];
+                export?: "csv" | "ndjson";
             };
             header?: never;
             path?: never;
@@ -4624,6 +4812,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PolicyQueryResponse"];
+                    "text/csv": string;
+                    "application/x-ndjson": string;
                 };
             };
         };
@@ -4634,7 +4824,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4662,7 +4854,9 @@ export interface operations {
     };
     deletePolicies: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4673,6 +4867,14 @@ export interface operations {
             };
         };
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletePoliciesResponse"];
+                };
+            };
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4687,7 +4889,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4739,7 +4943,9 @@ export interface operations {
     };
     deletePolicy: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: never;
             path: {
                 id: string;
@@ -4748,6 +4954,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletePoliciesResponse"];
+                };
+            };
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4762,7 +4976,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -4812,7 +5028,9 @@ export interface operations {
     explainPermissions: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4846,6 +5064,7 @@ export interface operations {
                 aggregate?: string;
                 groupBy?: ("id" | "policy" | "collection" | "action")[];
                 meta?: components["schemas"]["MetaName"][];
+                export?: "csv" | "ndjson";
             };
             header?: never;
             path?: never;
@@ -4859,6 +5078,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PermissionQueryResponse"];
+                    "text/csv": string;
+                    "application/x-ndjson": string;
                 };
             };
         };
@@ -4869,7 +5090,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4891,7 +5114,9 @@ export interface operations {
     };
     deletePermissions: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4902,6 +5127,14 @@ export interface operations {
             };
         };
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletePermissionsResponse"];
+                };
+            };
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4916,7 +5149,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4962,7 +5197,9 @@ export interface operations {
     };
     deletePermission: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: never;
             path: {
                 id: number;
@@ -4971,6 +5208,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletePermissionsResponse"];
+                };
+            };
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4985,7 +5230,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: number;
             };
@@ -5033,7 +5280,9 @@ export interface operations {
             query?: {
                 fields?: string[];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5062,7 +5311,9 @@ export interface operations {
     createClientSecret: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -5094,6 +5345,7 @@ export interface operations {
                 aggregate?: string;
                 groupBy?: ("id" | "name" | "logo_uri" | "type" | "first_party" | "minimal_id_token" | "access_token_ttl" | "refresh_token_ttl" | "id_token_signed_response_alg" | "backchannel_logout_uri" | "pkce_required" | "created_at")[];
                 meta?: components["schemas"]["MetaName"][];
+                export?: "csv" | "ndjson";
             };
             header?: never;
             path?: never;
@@ -5107,6 +5359,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClientQueryResponse"];
+                    "text/csv": string;
+                    "application/x-ndjson": string;
                 };
             };
         };
@@ -5117,7 +5371,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5139,7 +5395,9 @@ export interface operations {
     };
     deleteClients: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5150,6 +5408,14 @@ export interface operations {
             };
         };
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeleteClientsResponse"];
+                };
+            };
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5164,7 +5430,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5210,7 +5478,9 @@ export interface operations {
     };
     deleteClient: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: never;
             path: {
                 id: string;
@@ -5219,6 +5489,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeleteClientsResponse"];
+                };
+            };
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5233,7 +5511,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -5269,6 +5549,7 @@ export interface operations {
                 aggregate?: string;
                 groupBy?: ("id" | "identifier" | "name" | "access_token_ttl" | "open_to_unregistered" | "created_at")[];
                 meta?: components["schemas"]["MetaName"][];
+                export?: "csv" | "ndjson";
             };
             header?: never;
             path?: never;
@@ -5282,6 +5563,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ResourceQueryResponse"];
+                    "text/csv": string;
+                    "application/x-ndjson": string;
                 };
             };
         };
@@ -5292,7 +5575,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5314,7 +5599,9 @@ export interface operations {
     };
     deleteResources: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5325,6 +5612,14 @@ export interface operations {
             };
         };
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeleteResourcesResponse"];
+                };
+            };
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5339,7 +5634,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5385,7 +5682,9 @@ export interface operations {
     };
     deleteResource: {
         parameters: {
-            query?: never;
+            query?: {
+                dry_run?: boolean;
+            };
             header?: never;
             path: {
                 id: string;
@@ -5394,6 +5693,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeleteResourcesResponse"];
+                };
+            };
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -5408,7 +5715,9 @@ export interface operations {
                 fields?: unknown[];
                 meta?: components["schemas"]["MetaName"][];
             };
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -5455,7 +5764,9 @@ export interface operations {
     retryMail: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -5485,6 +5796,7 @@ export interface operations {
                 aggregate?: string;
                 groupBy?: ("id" | "timestamp" | "action" | "outcome" | "code" | "reason" | "user" | "actor" | "collection" | "item" | "ip" | "user_agent" | "request_id")[];
                 meta?: components["schemas"]["MetaName"][];
+                export?: "csv" | "ndjson";
             };
             header?: never;
             path?: never;
@@ -5498,6 +5810,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ActivityQueryResponse"];
+                    "text/csv": string;
+                    "application/x-ndjson": string;
                 };
             };
         };

@@ -223,6 +223,24 @@ export const collections = {
       "filter": "timestamp",
       "creatable": false,
       "updatable": false
+    },
+    {
+      "name": "locked_until",
+      "type": "time",
+      "creatable": false,
+      "updatable": false
+    },
+    {
+      "name": "has_password",
+      "type": "boolean",
+      "creatable": false,
+      "updatable": false
+    },
+    {
+      "name": "last_failure",
+      "type": "json",
+      "creatable": false,
+      "updatable": false
     }
   ],
   "roles": [
@@ -763,6 +781,7 @@ export const collections = {
       "type": "choice",
       "choices": [
         "users",
+        "activity",
         "roles",
         "policies",
         "permissions",

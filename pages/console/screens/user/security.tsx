@@ -147,7 +147,7 @@ function Sessions({ user, mayEnd }: { user: UserItem; mayEnd: boolean }) {
       <Failure failure={failure} retry={reload} />
       {data && sessions.length === 0 && <p class="muted">{t('user_sessions_none')}</p>}
       <ul class="lines">
-        {sessions.map(({ id, device, user_agent, address, created_at, last_used_at, current, applications }) => (
+        {sessions.map(({ id = '', device, user_agent, address, created_at, last_used_at, current, applications }) => (
           <li class="line" key={id}>
             <Icon name="device" />
             <div class="line-text">
@@ -158,7 +158,7 @@ function Sessions({ user, mayEnd }: { user: UserItem; mayEnd: boolean }) {
               <span class="hint">
                 {address && `${address} · `}
                 {t('user_signed_in')} <Day time={created_at} /> · {t('user_used')} <Ago time={last_used_at} />
-                {applications.length > 0 && ` · ${applications.map((one) => one.name).join(', ')}`}
+                {applications?.length ? ` · ${applications.map((one) => one.name).join(', ')}` : ''}
               </span>
             </div>
             {mayEnd && (
