@@ -1,8 +1,11 @@
 import type { ErrorFormat } from '../http/errors.js';
 
-/** The errors of OAuth 2.0 (RFC 6749, 5.2), for requests that fail before or after the library. */
+/**
+ * The errors of OAuth 2.0 (RFC 6749, 5.2), for requests that fail before or after the library. A request that the service refuses, such as
+ * one that a page of another site could have sent, is an invalid one: there, 403 means that a token lacks a scope.
+ */
 export const formatOAuthError: ErrorFormat = ({ status, message }) => ({
-  status,
+  status: status === 403 ? 400 : status,
   body: { error: errorOf(status), error_description: message },
 });
 

@@ -1,3 +1,4 @@
+import { ApiError } from '../../schemas/errors.js';
 import type { Client } from '../http/caller.js';
 import { type BrowserSession, createExchange } from './provider/exchange.js';
 import type { RunningProvider } from './provider/index.js';
@@ -20,6 +21,7 @@ export interface Protocol {
 
 export function createProtocol(running: () => Promise<RunningProvider>): Protocol {
   const respond: Protocol['respond'] = async (request, { client, arrived, session }) => {
+    if (hasNul(request)) throw new ApiError('INVALID_PAYLOAD', { reason: 'The request contains a NUL character' });
     const provider = await running();
     const exchange = createExchange(client, { arrived, session });
     const response = await provider.respond(request, exchange);
@@ -38,3 +40,7 @@ export function createProtocol(running: () => Promise<RunningProvider>): Protoco
     },
   };
 }
+
+/** Whether a parameter may contain a NUL character, which PostgreSQL cannot store. */
+const hasNul = ({ url, body }: ProtocolRequest): boolean =>
+  url.includes('%00') || body.includes('%00') || body.includes('\0');

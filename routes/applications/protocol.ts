@@ -31,6 +31,8 @@ const handlerOf =
     const arrived = performance.now() - reply.elapsedTime;
     const received = { method, url, headers, body: Buffer.isBuffer(body) ? body : noBody };
     const response = await respond(received, { client, arrived, session });
+    // The library is stricter about slashes, and would respond with a text.
+    if (response.status === 404) throw routeNotFound(request);
     const { 'content-type': type, ...headersToSend } = response.headers;
     reply.header('cache-control', 'no-store').code(response.status).headers(headersToSend);
     if (response.needsErrorPage) return reply.sendPage(app.pages.error(response.status));

@@ -6,13 +6,20 @@ import type { Handles } from './handles.js';
 /** Finds the stored record of an access token for a resource, which is a JWT (RFC 9068). */
 export interface ResourceTokens {
   /**
-   * The handle of a token: the token itself, or, for a JWT of this service, what its record is stored under. The handle of any other JWT
-   * belongs to no record.
+   * The handle of a token: the token itself, or, for a JWT of this service, what its record is stored under. The handle of any other JWT,
+   * and of what only begins like one, belongs to no record.
    */
   handleOf(token: string): Promise<string>;
 }
 
-const looksLikeJwt = (token: string): boolean => token.split('.').length === 3;
+/** The same test as the library's, which rejects such tokens instead of looking for them. */
+function looksLikeJwt(token: string): boolean {
+  try {
+    return Boolean(decodeProtectedHeader(token));
+  } catch {
+    return false;
+  }
+}
 
 export function createResourceTokens(handles: Handles, issuer: string, keys: () => JSONWebKeySet): ResourceTokens {
   const idOf = async (token: string): Promise<string | undefined> => {

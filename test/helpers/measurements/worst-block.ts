@@ -8,11 +8,11 @@ import { slowness } from './slowness.js';
  */
 export async function worstBlock<T>(work: () => Promise<T>): Promise<[result: T, milliseconds: number]> {
   const slownessBefore = slowness();
-  let cpu = cpuTime();
+  let cpu = threadTime();
   let clock = performance.now();
   let worst = 0;
   const turn = () => {
-    const [cpuNow, clockNow] = [cpuTime(), performance.now()];
+    const [cpuNow, clockNow] = [threadTime(), performance.now()];
     worst = Math.max(worst, Math.min(cpuNow - cpu, clockNow - clock));
     cpu = cpuNow;
     clock = clockNow;
@@ -30,7 +30,7 @@ const threadTimes = '/proc/thread-self/schedstat';
 const hasThreadTimes = existsSync(threadTimes);
 
 /** The CPU time of this thread in milliseconds, or, where the system does not report it, of the whole process. */
-function cpuTime(): number {
+export function threadTime(): number {
   if (hasThreadTimes) return Number(readFileSync(threadTimes, 'utf8').split(' ', 1)[0]) / 1e6;
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;

@@ -1,0 +1,74 @@
+import t from 'tap';
+import { redirectUri, startProvider } from '../helpers/applications/applications.js';
+import { protocolOperations } from '../helpers/openapi/operations.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { logIn } from '../helpers/users/sessions.js';
+
+/** Requests that `fuzz.test.ts` found. All responses are checked against the OpenAPI document. */
+const formType = { 'content-type': 'application/x-www-form-urlencoded' };
+
+t.test('malformed requests', async (t) => {
+  const provider = await startProvider(t);
+  const { request } = provider;
+  const { id, secret } = await provider.addClient();
+  const authorization = `Basic ${btoa(`${id}:${secret}`)}`;
+  const { headers } = await logIn(provider, 'session', administrator);
+
+  t.test('a NUL character, which cannot be stored, is refused in every parameter', async (t) => {
+    const form = { client_id: id, redirect_uri: redirectUri, response_type: 'code', scope: 'openid' };
+    for (const name of ['state', 'nonce', 'login_hint', 'scope', 'unknown']) {
+      const payload = new URLSearchParams({ ...form, [name]: 'a\0b' }).toString();
+      const authorize = await request({ method: 'GET', url: `/oauth/authorize?${payload}`, headers });
+      t.match(authorize.json(), { error: 'invalid_request' }, name);
+      const url = '/oauth/par';
+      const pushed = await request({ method: 'POST', url, headers: { ...formType, authorization }, payload });
+      t.equal(pushed.statusCode, 400, name);
+      t.match(pushed.json(), { error: 'invalid_request' }, name);
+    }
+    const payload = Buffer.from('token=a\0b');
+    const revoked = await request({
+      method: 'POST',
+      url: '/oauth/revoke',
+      headers: { ...formType, authorization },
+      payload,
+    });
+    t.equal(revoked.statusCode, 400);
+  });
+
+  t.test('what only begins like a JWT is not an active token, and can be revoked', async (t) => {
+    const header = Buffer.from('{"alg":"RS256","typ":"at+jwt"}').toString('base64url');
+    for (const token of [
+      header,
+      `${header}.`,
+      `${header}.a`,
+      `${header}.a.b`,
+      `${header}.a.b.c.d`,
+      `${header}.a.b.${header}.a.b`,
+    ]) {
+      const send = (url: string) =>
+        request({
+          method: 'POST',
+          url,
+          headers: { ...formType, authorization },
+          payload: new URLSearchParams({ token }).toString(),
+        });
+      t.strictSame((await send('/oauth/introspect')).json(), { active: false }, token);
+      t.equal((await send('/oauth/revoke')).statusCode, 200, token);
+    }
+  });
+
+  t.test('a URL with more slashes belongs to no endpoint', async (t) => {
+    const response = await request({ method: 'GET', url: `/oauth/authorize//?client_id=${id}`, headers });
+    t.equal(response.statusCode, 404);
+    t.match(response.json(), { error: 'invalid_request' });
+  });
+
+  t.test('a body of another type, sent with the cookie of a session, is an invalid request', async (t) => {
+    for (const { method, url } of protocolOperations().filter((operation) => (operation.method as string) === 'POST')) {
+      const type = { 'content-type': 'multipart/form-data; boundary=x' };
+      const response = await request({ method, url, headers: { ...headers, ...type, authorization }, payload: 'a=b' });
+      t.equal(response.statusCode, 400, url);
+      t.match(response.json(), { error: 'invalid_request' }, url);
+    }
+  });
+});
