@@ -6,6 +6,8 @@ const unregistered = ['test/applications/unregistered-clients.test.ts'];
 const ownApi = ['test/applications/own-api.test.ts'];
 const logout = ['test/applications/logout-notices.test.ts'];
 const actor = ['test/applications/actor.test.ts'];
+const malformed = ['test/applications/malformed.test.ts'];
+const kills = ['test/process/application-kills.test.ts'];
 
 /** Signing in to applications, and what they do for users. */
 export const applications: readonly Mutation[] = [
@@ -525,5 +527,65 @@ export const applications: readonly Mutation[] = [
       },
     ],
     tests: ['test/applications/prompts.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'a NUL character in a parameter reaches the database',
+    edits: [
+      {
+        find: "if (hasNul(request)) throw new ApiError('INVALID_PAYLOAD', { reason: 'The request contains a NUL character' });",
+        replace: '',
+      },
+    ],
+    tests: malformed,
+    engine: 'postgres',
+  },
+  {
+    ids: [],
+    fault: 'a token that only begins like a JWT cannot be introspected',
+    edits: [{ in: 'createResourceTokens', find: '!looksLikeJwt(token)', replace: "token.split('.').length !== 3" }],
+    tests: malformed,
+  },
+  {
+    ids: [],
+    fault: 'unknown paths get the response of the library',
+    edits: [{ find: 'if (response.status === 404) throw routeNotFound(request);', replace: '' }],
+    tests: malformed,
+  },
+  {
+    ids: [],
+    fault: 'a form of another type is refused as if a token lacked a scope',
+    edits: [{ find: 'status: status === 403 ? 400 : status,', replace: 'status,' }],
+    tests: malformed,
+  },
+  {
+    ids: [],
+    fault: 'a process that is killed during a revocation leaves access tokens that work',
+    edits: [
+      {
+        in: 'createProviderRecords',
+        find: 'if (revoked) await deleteFamily(db, revoked.family); else await deleteRecord(db, hashToken(id));',
+        replace:
+          'await deleteRecord(db, hashToken(id)); if (revoked) await new Promise((done) => setTimeout(done, 100)).then(() => deleteFamily(db, revoked.family));',
+      },
+    ],
+    tests: kills,
+  },
+  {
+    ids: [],
+    fault: 'a code is not marked as used',
+    edits: [{ find: 'exchangeOf(ctx).work.consumed.push(record);', replace: '{}' }],
+    tests: kills,
+  },
+  {
+    ids: [],
+    fault: 'a refresh that is repeated has a second successor',
+    edits: [
+      {
+        find: 'return exchangeOf(ctx).successor ?? handles.successorsOf(replaced.jti)[0];',
+        replace: 'return generateTokenId.call(this);',
+      },
+    ],
+    tests: kills,
   },
 ];

@@ -195,16 +195,20 @@ export function createProviderRecords(
       }
     },
 
+    /**
+     * A refresh token that is revoked ends together with everything that was issued with the same code, in one statement: if the process were
+     * killed in between, the client would repeat its request, and the token would be unknown.
+     */
     destroy: async (id) => {
-      if (kind !== 'Session' && kind !== 'Grant') await deleteRecord(db, hashToken(id));
+      if (kind === 'Session' || kind === 'Grant') return;
+      const ctx = currentContext(library);
+      const revoked = kind === 'RefreshToken' && ctx && exchangeOf(ctx).revoked;
+      if (revoked) await deleteFamily(db, revoked.family);
+      else await deleteRecord(db, hashToken(id));
     },
 
-    /** Called when a token is revoked. A grant belongs to all sessions of the user, so only what was issued with the same code ends. */
-    revokeByGrantId: async () => {
-      const ctx = currentContext(library);
-      const revoked = ctx && exchangeOf(ctx).revoked;
-      if (revoked) await deleteFamily(db, revoked.family);
-    },
+    // Called after `destroy`. A grant belongs to all sessions of the user, so it does not end.
+    revokeByGrantId: async () => {},
 
     findByUid: async () => undefined,
     // The service has its own page for the codes that users enter.
