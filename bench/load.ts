@@ -9,7 +9,7 @@ export interface Load {
   /** Requests per second; without it, as many as possible. */
   rate?: number;
   /** Returns the credentials and the body of the next request. */
-  next(): { token?: string; cookie?: string; body?: object };
+  next(): { token?: string; authorization?: string; cookie?: string; body?: object; form?: Record<string, string> };
   /** Called with the body of each successful response. */
   onSuccess?(body: string): void;
 }
@@ -38,12 +38,14 @@ export async function load({ url, path, method = 'GET', next, onSuccess, ...opti
     method,
     path,
     setupRequest: (asked) => {
-      const { token, cookie, body } = next();
+      const { token, authorization = token && `Bearer ${token}`, cookie, body, form } = next();
       const headers = {
-        ...(token ? { authorization: `Bearer ${token}` } : {}),
+        ...(authorization ? { authorization } : {}),
         ...(cookie ? { cookie } : {}),
         ...(body ? { 'content-type': 'application/json' } : {}),
+        ...(form ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
       };
+      if (form) return { ...asked, headers, body: String(new URLSearchParams(form)) };
       return { ...asked, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
     },
     onResponse: (status, text, _context, headers) => {

@@ -32,9 +32,10 @@ export const concurrency = loadConfig({ SECRET: secret }).PASSWORD_HASH_CONCURRE
 
 /** The cases of a setting. */
 export function pairedCases(setting: Setting): PairedCase[] {
-  const { tokens, database } = setting;
+  const { tokens, application, database } = setting;
   const unused = { service: [...database.refreshTokens.service], floor: [...database.refreshTokens.floor] };
-  const next = { me: 0, login: 0 };
+  const next = { me: 0, login: 0, application: 0 };
+  const applicationToken = () => application.tokens[next.application++ % application.tokens.length] ?? '';
   const tokenOf = { admin: () => tokens.admin, member: () => tokens.members[next.me++ % tokens.members.length] ?? '' };
 
   const reading = (name: keyof typeof reads, title: string, target: number): PairedCase => ({
@@ -79,6 +80,38 @@ export function pairedCases(setting: Setting): PairedCase[] {
           seconds,
           next: () => ({ body: { refresh_token: waiting.shift() } }),
           onSuccess: (answer) => waiting.push(JSON.parse(answer).data.refresh_token),
+        });
+        return only(result, '200');
+      },
+    },
+    {
+      name: 'GET /oauth/userinfo',
+      floor: 'the same statements, the same bytes',
+      unit: 'requests/s',
+      target: 0.6,
+      measure: async (side, seconds) => {
+        const { url } = setting[side];
+        const path = '/oauth/userinfo';
+        return only(
+          await load({ url, path, connections, seconds, next: () => ({ token: applicationToken() }) }),
+          '200',
+        );
+      },
+    },
+    {
+      name: 'POST /oauth/introspect',
+      floor: 'the same statements, the same bytes',
+      unit: 'requests/s',
+      target: 0.6,
+      measure: async (side, seconds) => {
+        const { authorization } = application;
+        const result = await load({
+          url: setting[side].url,
+          path: '/oauth/introspect',
+          method: 'POST',
+          connections,
+          seconds,
+          next: () => ({ authorization, form: { token: applicationToken() } }),
         });
         return only(result, '200');
       },

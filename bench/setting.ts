@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hashToken } from '../plugins/tokens/refresh-tokens.js';
 import { admin, type FilledDatabase, memberEmail, secret } from './database.js';
@@ -27,6 +28,8 @@ export interface Setting {
   service: Server;
   floor: Server;
   tokens: { admin: string; members: string[] };
+  /** An application, and the access tokens that it has for the members. */
+  application: { authorization: string; tokens: string[] };
   stop(): Promise<void>;
 }
 
@@ -40,12 +43,38 @@ export async function startSetting(database: FilledDatabase, variables: Record<s
   for (let number = 0; number < memberCount; number++) {
     tokens.members.push((await logIn(recorder, memberEmail(number))).access_token);
   }
+  const client = await createClient(recorder, tokens.admin);
+  const authorization = `Basic ${btoa(`${client.id}:${client.secret}`)}`;
+  const applicationTokens: string[] = [];
+  for (const token of tokens.members) applicationTokens.push(await signInTo(client, recorder, token));
+  const [accessToken = ''] = applicationTokens;
+  const requestsWithToken = {
+    userInfo: { url: '/oauth/userinfo', headers: { authorization: `Bearer ${accessToken}` } },
+    introspection: {
+      method: 'POST',
+      url: '/oauth/introspect',
+      headers: { authorization, ...formType },
+      payload: String(new URLSearchParams({ token: accessToken })),
+    },
+  } as const;
+  const recordWithToken = async (name: keyof typeof requestsWithToken) => {
+    await recorder.record(requestsWithToken[name]);
+    const { headers, sent } = await recorder.record(requestsWithToken[name]);
+    const { id: user } = decodeClaims(tokens.members[0] ?? '');
+    return { headers, sent, recorded: { session: '', user, tokenHash: hashToken(accessToken), time: Date.now() } };
+  };
   const specification: FloorSpecification = {
     engine: database.engine,
     place: database.place,
     secret,
     reads: [],
     refresh: await recordRefresh(recorder),
+    applications: {
+      client,
+      issuer,
+      userInfo: await recordWithToken('userInfo'),
+      introspection: await recordWithToken('introspection'),
+    },
     ping: await recorder.record({ url: '/server/ping' }),
   };
   // Times of use are written shortly after the requests, and they are part of the rows that are read.
@@ -65,7 +94,7 @@ export async function startSetting(database: FilledDatabase, variables: Record<s
   }
   await recorder.close();
 
-  const service = await startServer(serviceFile, { ...database.variables, ...variables });
+  const service = await startServer(serviceFile, { ...database.variables, PUBLIC_URL: issuer, ...variables });
   const floor = await startServer(floorFile, {
     FLOOR: JSON.stringify({ ...specification, place: database.secondPlace() }),
   });
@@ -78,15 +107,71 @@ export async function startSetting(database: FilledDatabase, variables: Record<s
         throw new Error(`${url}${path} does not answer as recorded: ${text.slice(0, 500)}`);
     }
   }
+  for (const { url: path, ...asked } of Object.values(requestsWithToken)) {
+    const { payload: body, ...init } = { payload: undefined, ...asked };
+    const texts = await Promise.all(
+      [service, floor].map(async ({ url }) => (await fetch(url + path, { ...init, ...(body ? { body } : {}) })).text()),
+    );
+    if (texts[0] !== texts[1]) throw new Error(`The answers to ${path} differ: ${texts.join('\n')}`);
+  }
   return {
     database,
     service,
     floor,
     tokens,
+    application: { authorization, tokens: applicationTokens },
     stop: async () => {
       await Promise.all([service.stop(), floor.stop()]);
     },
   };
+}
+
+const formType = { 'content-type': 'application/x-www-form-urlencoded' };
+/** PUBLIC_URL of the service, which introspection returns. */
+const issuer = 'http://localhost:8055';
+const redirectUri = 'https://app.example.com/callback';
+const verifier = 'the-verifier-of-every-authorization-request';
+
+interface Client {
+  id: string;
+  secret: string;
+}
+
+async function createClient(recorder: Recorder, token: string): Promise<Client> {
+  const payload = {
+    name: 'An application',
+    type: 'confidential',
+    first_party: true,
+    redirect_uris: [redirectUri],
+    access_token_ttl: '1d',
+  };
+  const headers = { authorization: `Bearer ${token}` };
+  return JSON.parse((await recorder.record({ method: 'POST', url: '/clients', headers, payload })).body).data;
+}
+
+/** Signs a user in to the application. @returns the access token of the application */
+async function signInTo({ id, secret }: Client, { inject }: Recorder, sessionToken: string): Promise<string> {
+  const parameters = new URLSearchParams({
+    client_id: id,
+    response_type: 'code',
+    redirect_uri: redirectUri,
+    scope: 'openid email roles',
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+  });
+  const { headers } = await inject({
+    url: `/oauth/authorize?${parameters}`,
+    headers: { cookie: `gatehouse_session_token=${sessionToken}` },
+  });
+  const code = new URL(String(headers.location)).searchParams.get('code') ?? '';
+  const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
+  const { body } = await inject({
+    method: 'POST',
+    url: '/oauth/token',
+    headers: formType,
+    payload: String(new URLSearchParams({ ...form, client_id: id, client_secret: secret })),
+  });
+  return JSON.parse(body).access_token;
 }
 
 async function logIn(recorder: Recorder, email: string): Promise<{ access_token: string; refresh_token: string }> {

@@ -3,6 +3,7 @@
  * statements that the service would send, and responds with the same bytes, including headers. Any additional time is the
  * overhead of the service.
  */
+import { timingSafeEqual } from 'node:crypto';
 import jwt from '@fastify/jwt';
 import fastify from 'fastify';
 import { deriveKey } from '../../plugins/platform/key-derivation.js';
@@ -27,6 +28,8 @@ export interface FloorSpecification {
   reads: (Recorded & { path: string; answer: 'own row' | 'rows' })[];
   /** The two statements of a refresh. */
   refresh: Recorded;
+  /** The statements of the endpoints to which applications present a token. The first of userinfo, and the last of introspection, reads it. */
+  applications: { client: { id: string; secret: string }; issuer: string; userInfo: Recorded; introspection: Recorded };
   /** The response to GET /server/ping. */
   ping: { headers: Record<string, string>; body: string };
 }
@@ -37,7 +40,7 @@ interface Claims {
 }
 
 const specification = JSON.parse(process.env.FLOOR ?? '') as FloorSpecification;
-const { reads, refresh, ping, secret } = specification;
+const { reads, refresh, applications, ping, secret } = specification;
 const database: Connection = await openConnection(specification);
 
 const app = fastify({
@@ -69,6 +72,52 @@ for (const path of new Set(reads.map(({ path }) => path.split('?', 1)[0] ?? ''))
     return JSON.stringify({ data: read.answer === 'own row' ? rows[0]?.own : rows });
   });
 }
+
+/** The row of an access token. */
+interface TokenRow extends Record<string, unknown> {
+  user: string;
+  client: string;
+  payload: { exp: number; iat: number; sid: string; scope: string; extra: object };
+}
+
+app.get('/oauth/userinfo', async (request, reply) => {
+  const token = (request.headers.authorization ?? '').slice('Bearer '.length);
+  const { sent, recorded, headers } = applications.userInfo;
+  const is: Standing = { session: '', tokenHash: hashToken(token), time: Date.now() };
+  const found: Record<string, unknown>[] = [];
+  for (const statement of sent) {
+    const [row] = await database.query(statement.text, parametersFor(statement, recorded, is));
+    if (!row) throw new Error('That is no access token.');
+    found.push(row);
+    is.user = String(found[0]?.user);
+  }
+  reply.headers(headers);
+  const { email, email_verified, roles } = found.at(-1)?.claims as Record<string, unknown>;
+  return JSON.stringify({ sub: is.user, email, email_verified, roles });
+});
+
+const { id, secret: clientSecret } = applications.client;
+const expectedSecret = Buffer.from(hashToken(clientSecret), 'hex');
+
+app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) =>
+  done(null, new URLSearchParams(String(body))),
+);
+app.post('/oauth/introspect', async (request, reply) => {
+  const credentials = Buffer.from((request.headers.authorization ?? '').slice('Basic '.length), 'base64').toString();
+  const [given, presented = ''] = credentials.split(':', 2);
+  const isRight = timingSafeEqual(Buffer.from(hashToken(presented), 'hex'), expectedSecret);
+  if (given !== id || !isRight) throw new Error('That is not the client.');
+  const token = (request.body as URLSearchParams).get('token') ?? '';
+  const { sent, recorded, headers } = applications.introspection;
+  const is: Standing = { session: '', tokenHash: hashToken(token), time: Date.now() };
+  let rows: Record<string, unknown>[] = [];
+  for (const statement of sent) rows = await database.query(statement.text, parametersFor(statement, recorded, is));
+  const [{ user, client, payload }] = rows as [TokenRow];
+  const { exp, iat, sid, scope, extra } = payload;
+  reply.headers(headers);
+  const state = { active: true, sub: user, ...extra, client_id: client, exp, iat, sid, iss: applications.issuer };
+  return JSON.stringify({ ...state, scope, token_type: 'Bearer' });
+});
 
 const refreshTokens = createRefreshTokens([deriveKey(secret, 'refresh-token')]);
 const quarterHour = 900;
