@@ -1,0 +1,333 @@
+import t from 'tap';
+import { accessibilityViolations, newPerson, type Person, saveScreenshot, startBrowser } from '../helpers/browser/browser.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { startClockedService } from '../helpers/service/clocked-service.js';
+import { administrator, userPassword } from '../helpers/users/credentials.js';
+import { asAdministrator } from '../helpers/users/over-http.js';
+
+/** The list of users in the console. */
+
+const port = String(await freePort());
+const service = await startClockedService(t, { PORT: port, PUBLIC_URL: `http://localhost:${port}` });
+const browser = await startBrowser(t);
+const call = await asAdministrator(service);
+
+const { id: editor } = await call('POST', '/roles', { name: 'Editor' });
+const { id: reader } = await call('POST', '/roles', { name: 'Reader', parent: editor });
+const { id: policy } = await call('POST', '/policies', { name: 'Support desk', app_access: true });
+const { id: support } = await call('POST', '/roles', { name: 'Support', policies: [policy] });
+const supportFields = ['id', 'first_name', 'last_name', 'email', 'status'];
+await call('POST', '/permissions', { policy, collection: 'users', action: 'read', fields: supportFields });
+
+/** More than fit on one page. */
+const many = 60;
+const statuses = ['active', 'invited', 'suspended'];
+const users = Array.from({ length: many }, (_, index) => ({
+  first_name: 'Ada',
+  last_name: `Person ${index}`,
+  email: `person-${index}@example.com`,
+  status: statuses[index % statuses.length],
+  role: editor,
+}));
+await call('POST', '/users', users);
+const staff = { email: 'support@example.com', password: userPassword };
+await call('POST', '/users', { ...staff, status: 'active', role: support });
+
+async function signedIn({ email, password }: { email: string; password: string } = administrator, options = {}) {
+  const person = await newPerson(browser, service, options);
+  await person.context.request.post(`${service.url}/auth/login`, { data: { email, password, mode: 'session' } });
+  return person;
+}
+
+async function openList(person: Person, query: Record<string, string> = {}) {
+  await person.open(`/console/users?${new URLSearchParams(query)}`);
+  await person.page.locator('table [data-row], .empty-state').first().waitFor();
+}
+
+const filterInUrl = ({ page }: Person): unknown => JSON.parse(new URL(page.url()).searchParams.get('filter') ?? 'null');
+
+/** The number of users that the API finds. */
+async function countOf(person: Person, filter: object): Promise<number> {
+  const query = new URLSearchParams({ filter: JSON.stringify(filter), meta: 'filter_count', limit: '1' });
+  const response = await person.context.request.get(`${service.url}/users?${query}`);
+  return ((await response.json()) as { meta: { filter_count: number } }).meta.filter_count;
+}
+
+const named = { first_name: { _eq: 'Ada' } };
+
+t.test('filters are added and edited with the keyboard, and are in the URL as the API expects them', async (t) => {
+  const person = await signedIn();
+  const { page } = person;
+  const { keyboard } = page;
+  await openList(person);
+  await page.getByText(`${many + 2} users`).waitFor();
+
+  await keyboard.press('f');
+  await keyboard.type('susp');
+  await keyboard.press('Enter');
+  await page.getByText('20 users').waitFor();
+  t.strictSame(filterInUrl(person), { status: { _in: ['suspended'] } });
+
+  await page.getByRole('button', { name: /^Status is any of Suspended/ }).press('Enter');
+  await page.getByLabel('Invited').press('Space');
+  await page.getByRole('button', { name: 'Apply' }).press('Enter');
+  await page.getByText('40 users').waitFor();
+  t.strictSame(filterInUrl(person), { status: { _in: ['suspended', 'invited'] } });
+
+  await page.goBack();
+  await page.getByText('20 users').waitFor();
+  t.strictSame(filterInUrl(person), { status: { _in: ['suspended'] } }, 'the back button restores the filter');
+
+  await page.getByRole('button', { name: 'Filter', exact: true }).click();
+  await keyboard.type('inherited');
+  await keyboard.press('Enter');
+  await page.getByLabel('Value').fill('Edit');
+  await page.getByRole('option', { name: 'Editor' }).click();
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByText('No users found').waitFor();
+  t.strictSame(filterInUrl(person), { status: { _in: ['suspended'] }, role: { parent: { _in: [editor] } } });
+  await page.getByRole('button', { name: 'Inherited role is any of Editor', exact: true }).waitFor();
+  t.pass('the chip names the role');
+
+  await page.getByRole('button', { name: 'Clear filters' }).click();
+  await page.getByRole('button', { name: 'Filter', exact: true }).click();
+  await keyboard.type('last access');
+  await keyboard.press('Enter');
+  await page.getByLabel('Comparison').selectOption('is more than');
+  await page.getByLabel('Number').fill('2');
+  await page.getByLabel('Unit').selectOption('weeks ago');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('button', { name: 'Last access is more than 2 weeks ago', exact: true }).waitFor();
+  t.strictSame(filterInUrl(person), { last_access: { _lt: '$NOW(-2 weeks)' } });
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('a filter that the console cannot describe is shown as JSON and survives other changes', async (t) => {
+  const person = await signedIn();
+  const { page } = person;
+  const written = { _or: [{ status: { _eq: 'invited' } }, { last_name: { _eq: 'Person 0' } }] };
+  await openList(person, { filter: JSON.stringify(written) });
+  await page.getByText('21 users').waitFor();
+  await page.getByText(JSON.stringify(written)).waitFor();
+  await page.keyboard.press('f');
+  await page.keyboard.type('active');
+  await page.getByRole('option', { name: 'Active Status' }).click();
+  await page.getByText('1 user', { exact: true }).waitFor();
+  t.strictSame(filterInUrl(person), { ...written, status: { _in: ['active'] } });
+
+  await page.goto('/console/users?filter=%7Bnot');
+  await page.getByText('{not').waitFor();
+  await page.getByRole('alert').getByText(/filter/i).waitFor();
+  t.pass('a filter that is not JSON is shown, with the words of the API');
+});
+
+t.test('spaces around a search do not matter, and the columns are in the URL', async (t) => {
+  const person = await signedIn();
+  const { page } = person;
+  await openList(person);
+  await page.keyboard.press('/');
+  await page.keyboard.type(' person 59 ');
+  await page.getByText('1 user', { exact: true }).waitFor();
+  t.equal(new URL(page.url()).searchParams.get('q'), 'person 59');
+  await page.getByRole('button', { name: 'Columns' }).click();
+  await page.getByLabel('Created').check();
+  await page.keyboard.press('Escape');
+  await page.getByRole('columnheader', { name: 'Created' }).waitFor();
+  t.equal(new URL(page.url()).searchParams.get('columns'), 'status,role,last_access,created_at');
+  await page.getByRole('columnheader', { name: 'Created' }).getByRole('button').click();
+  await page.waitForURL(/sort=created_at/);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('a view is a link with a name, which stays in this browser', async (t) => {
+  const person = await signedIn();
+  const { page } = person;
+  await openList(person);
+  await page.getByRole('link', { name: 'Invited' }).click();
+  await page.getByText('20 users').waitFor();
+  t.strictSame(filterInUrl(person), { status: { _eq: 'invited' } });
+  await page.getByRole('columnheader', { name: 'Status' }).getByRole('button').click();
+  await page.getByRole('button', { name: 'Save view' }).click();
+  await page.getByLabel('Name of the view').fill('Waiting');
+  await page.keyboard.press('Enter');
+  await page.getByText('The view “Waiting” was saved.').waitFor();
+  await openList(person);
+  await page.getByRole('link', { name: 'Waiting' }).click();
+  await page.getByText('20 users').waitFor();
+  t.match(page.url(), /sort=status/);
+  await page.getByRole('button', { name: 'Delete the view “Waiting”' }).click();
+  await page.getByRole('link', { name: 'Waiting' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('link', { name: 'Waiting' }).waitFor();
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('the role of all users that match changes after a dry run, and back again', async (t) => {
+  const person = await signedIn();
+  const { page } = person;
+  await openList(person, { filter: JSON.stringify(named) });
+  // The first row has the focus, and then the second one.
+  for (const key of ['j', 'j', 'x']) await page.keyboard.press(key);
+  await page.getByText('1 user selected').waitFor();
+  await page.getByRole('button', { name: `Select all ${many} that match` }).click();
+  await page.getByText(`${many} users selected`).waitFor();
+  await page.locator('[data-row] input').first().uncheck();
+  await page.getByText(`${many - 1} users selected`).waitFor();
+
+  await page.getByRole('button', { name: 'Change role' }).click();
+  await page.getByLabel('New role').fill('Read');
+  await page.getByRole('option', { name: 'Reader' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await page.getByText(`${many - 1} users will change.`).waitFor();
+  t.match(await page.getByRole('dialog').innerText(), /59\s+Editor\s+→\s+Reader/, 'the dry run says what will happen');
+  t.equal(await countOf(person, { role: { _eq: reader } }), 0, 'and changes nothing');
+
+  await page.getByRole('button', { name: `Change ${many - 1} users` }).click();
+  await page.getByText(`${many - 1} users now have the role: Reader.`).waitFor();
+  t.equal(await countOf(person, { role: { _eq: reader } }), many - 1);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' });
+  t.equal(await countOf(person, { role: { _eq: editor } }), many);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('the dry run names whom the API refuses, and the others are changed', async (t) => {
+  const person = await signedIn();
+  const { page } = person;
+  await openList(person, { q: 'person-1@' });
+  await page.locator('[data-row] input').first().check();
+  await page.getByRole('button', { name: 'Change status' }).click();
+  // The user is deleted in the meantime.
+  const [{ id }] = (await (
+    await person.context.request.get(`${service.url}/users?search=person-1@&fields=id`)
+  ).json()).data as { id: string }[] as [{ id: string }];
+  await page.getByRole('menuitem', { name: 'Activate' }).click();
+  await page.getByText('1 user will change.').waitFor();
+  t.ok(
+    await page.getByLabel('1 of these users has no password. Send a link to set one.').isChecked(),
+    'invited users have no password',
+  );
+  await page.getByRole('button', { name: 'Change 1 user' }).click();
+  await page.getByText('1 user is now: Active.').waitFor();
+  t.equal(await countOf(person, { id: { _eq: id }, status: { _eq: 'active' } }), 1);
+
+  await openList(person);
+  await page.getByLabel('Select all rows on this page').check();
+  await page.getByRole('button', { name: `Select all ${many + 2} that match` }).click();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByText(`${many + 1} users will be deleted.`).waitFor();
+  const refused = page.getByRole('region', { name: '1 user stays as it is' });
+  t.match(await refused.innerText(), /admin@example\.com\s+This is your own account\./);
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  t.equal(await countOf(person, {}), many + 2, 'nothing was deleted');
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('users are invited, created, and deleted', async (t) => {
+  const person = await signedIn();
+  const { page } = person;
+  await openList(person);
+  await page.getByRole('button', { name: 'Invite' }).click();
+  await page.getByLabel('Email addresses').fill('first@example.com, Second <second@example.com>\n');
+  await page.getByLabel('Role').fill('Read');
+  await page.getByRole('option', { name: 'Reader' }).click();
+  await page.getByRole('button', { name: 'Send 2 invitations' }).click();
+  await page.getByRole('link', { name: 'Show invited users' }).click();
+  await page.getByText('second@example.com').waitFor();
+  const invited = { email: { _in: ['first@example.com', 'second@example.com'] }, status: { _eq: 'invited' } };
+  t.equal(await countOf(person, invited), 2);
+
+  await openList(person, { filter: JSON.stringify(invited) });
+  await page.getByLabel('Select all rows on this page').check();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete 2 users' }).click();
+  await page.getByText('2 users were deleted.').waitFor();
+  t.equal(await countOf(person, invited), 0);
+
+  await page.getByRole('button', { name: 'Create user' }).click();
+  await page.getByLabel('Email address').fill('person-0@example.com');
+  await page.getByLabel('First name').fill('Grace');
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await page.locator('.fault:not(:empty)').waitFor();
+  t.equal(await page.getByLabel('Email address').getAttribute('aria-invalid'), 'true', 'the failure is at the field');
+  person.complaints();
+  await page.getByLabel('Email address').fill('grace@example.com');
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
+  await page.waitForURL(/\/console\/users\/[0-9a-f-]{36}/);
+  t.equal(await countOf(person, { email: { _eq: 'grace@example.com' }, first_name: { _eq: 'Grace' } }), 1);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('the export is a download of everything that matches, by the browser itself', async (t) => {
+  const person = await signedIn();
+  const { page } = person;
+  await openList(person, { filter: JSON.stringify(named), sort: 'email' });
+  await page.getByRole('button', { name: 'Export' }).click();
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('menuitem', { name: 'Export as CSV' }).click(),
+  ]);
+  const url = new URL(file.url());
+  t.equal(url.pathname, '/users');
+  t.match(Object.fromEntries(url.searchParams), {
+    export: 'csv',
+    limit: '-1',
+    filter: JSON.stringify(named),
+    sort: 'email',
+  });
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('users who may only read some fields see a smaller list, and nothing that the API would refuse', async (t) => {
+  const person = await signedIn(staff);
+  const { page } = person;
+  await openList(person, { columns: 'status,role,tags,last_access' });
+  t.strictSame(await page.getByRole('columnheader').allInnerTexts(), ['Name', 'Status']);
+  for (const name of ['Invite', 'Create user']) t.equal(await page.getByRole('button', { name }).count(), 0, name);
+  t.equal(await page.getByRole('checkbox').count(), 0);
+  t.equal(await page.getByRole('link', { name: 'Never signed in' }).count(), 0);
+  await page.keyboard.press('f');
+  t.strictSame(
+    (await page.getByRole('option').allInnerTexts()).sort(),
+    ['Email address', 'First name', 'ID', 'Last name', 'Status'],
+  );
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('the list is accessible in light and dark, and fits the smallest screen', async (t) => {
+  const person = await signedIn(administrator, { bypassCSP: true });
+  const { page } = person;
+  const look = async (state: string) => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      t.strictSame(await accessibilityViolations(person), [], `axe, ${colorScheme}: ${state}`);
+      await saveScreenshot(person, `console-users-${colorScheme}-${state.replaceAll(' ', '-')}`);
+    }
+  };
+  const filter = JSON.stringify({ status: { _in: ['active', 'invited'] }, _or: [named] });
+  await openList(person, { filter });
+  await page.locator('[data-row] input').first().check();
+  await look('a selection');
+  await page.getByRole('button', { name: /^Status/ }).first().click();
+  await look('a filter');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Columns' }).click();
+  await look('the columns');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('1 user will be deleted.').waitFor();
+  await look('a deletion');
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Create user' }).click();
+  await look('a new user');
+
+  const phone = await signedIn(administrator, { viewport: { width: 320, height: 600 } });
+  const isTooWide = () => phone.page.evaluate('document.documentElement.scrollWidth > 320');
+  for (const lang of ['de-DE', 'en-US', 'es-ES', 'fr-FR', 'zh-CN']) {
+    await openList(phone, { filter, lang });
+    t.equal(await isTooWide(), false, lang);
+    await phone.page.locator('[data-row] input').first().check();
+    t.equal(await isTooWide(), false, `${lang}: a selection`);
+  }
+  t.strictSame(phone.complaints(), []);
+});
