@@ -1,5 +1,11 @@
 import t from 'tap';
-import { accessibilityViolations, newPerson, type Person, saveScreenshot, startBrowser } from '../helpers/browser/browser.js';
+import {
+  accessibilityViolations,
+  newPerson,
+  type Person,
+  saveScreenshot,
+  startBrowser,
+} from '../helpers/browser/browser.js';
 import { freePort } from '../helpers/servers/ports.js';
 import { startClockedService } from '../helpers/service/clocked-service.js';
 import { administrator, userPassword } from '../helpers/users/credentials.js';
@@ -29,7 +35,7 @@ const users = Array.from({ length: many }, (_, index) => ({
   status: statuses[index % statuses.length],
   role: editor,
 }));
-await call('POST', '/users', users);
+for (const user of users) await call('POST', '/users', user);
 const staff = { email: 'support@example.com', password: userPassword };
 await call('POST', '/users', { ...staff, status: 'active', role: support });
 
@@ -117,7 +123,10 @@ t.test('a filter that the console cannot describe is shown as JSON and survives 
 
   await page.goto('/console/users?filter=%7Bnot');
   await page.getByText('{not').waitFor();
-  await page.getByRole('alert').getByText(/filter/i).waitFor();
+  await page
+    .getByRole('alert')
+    .getByText(/filter/i)
+    .waitFor();
   t.pass('a filter that is not JSON is shown, with the words of the API');
 });
 
@@ -198,9 +207,8 @@ t.test('the dry run names whom the API refuses, and the others are changed', asy
   await page.locator('[data-row] input').first().check();
   await page.getByRole('button', { name: 'Change status' }).click();
   // The user is deleted in the meantime.
-  const [{ id }] = (await (
-    await person.context.request.get(`${service.url}/users?search=person-1@&fields=id`)
-  ).json()).data as { id: string }[] as [{ id: string }];
+  const [{ id }] = (await (await person.context.request.get(`${service.url}/users?search=person-1@&fields=id`)).json())
+    .data as { id: string }[] as [{ id: string }];
   await page.getByRole('menuitem', { name: 'Activate' }).click();
   await page.getByText('1 user will change.').waitFor();
   t.ok(
@@ -287,10 +295,13 @@ t.test('users who may only read some fields see a smaller list, and nothing that
   t.equal(await page.getByRole('checkbox').count(), 0);
   t.equal(await page.getByRole('link', { name: 'Never signed in' }).count(), 0);
   await page.keyboard.press('f');
-  t.strictSame(
-    (await page.getByRole('option').allInnerTexts()).sort(),
-    ['Email address', 'First name', 'ID', 'Last name', 'Status'],
-  );
+  t.strictSame((await page.getByRole('option').allInnerTexts()).sort(), [
+    'Email address',
+    'First name',
+    'ID',
+    'Last name',
+    'Status',
+  ]);
   t.strictSame(person.complaints(), []);
 });
 
@@ -308,7 +319,10 @@ t.test('the list is accessible in light and dark, and fits the smallest screen',
   await openList(person, { filter });
   await page.locator('[data-row] input').first().check();
   await look('a selection');
-  await page.getByRole('button', { name: /^Status/ }).first().click();
+  await page
+    .getByRole('button', { name: /^Status/ })
+    .first()
+    .click();
   await look('a filter');
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Columns' }).click();

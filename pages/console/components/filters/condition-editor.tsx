@@ -106,8 +106,7 @@ export function ConditionEditor({ collection, path, condition, names, onApply }:
   const { operator, input } = comparison;
   const target = isNamed(field.collection) ? field.collection : undefined;
   // A hint where the result would surprise users who do not know SQL.
-  const hint =
-    operator !== 'nnull' && operator !== 'nempty' && /^n/.test(operator) && input !== 'nothing' && operator !== 'none';
+  const hint = /^n/.test(operator) && operator !== 'none' && input !== 'nothing';
   const apply = () => {
     if (operand === undefined) return;
     const value = operator === 'some' || operator === 'none' ? (input === 'nothing' ? [] : operand) : operand;

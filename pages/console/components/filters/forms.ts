@@ -113,7 +113,7 @@ export function comparisonOf(field: Field, { operator, value }: FieldCondition):
   // Choices and relations are always compared with a list, which may have one item.
   const meant = { eq: 'in', neq: 'nin' }[operator as string];
   return (
-    all.find(({ key, operator: own, input }) => own === operator && input !== 'ago' && key !== '') ??
+    all.find(({ operator: own, input }) => own === operator && input !== 'ago') ??
     all.find(({ operator: own }) => own === meant)
   );
 }

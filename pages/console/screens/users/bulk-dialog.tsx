@@ -163,6 +163,12 @@ function Confirmation({ action, selected, onClose, onDone }: Props & { action: B
     await finish(members, refused);
   };
 
+  /** Closes the dialog after the change. The selection has served its purpose. */
+  const leave = () => {
+    onDone();
+    onClose();
+  };
+
   const finish = async (members: readonly Member[], refused: readonly Refused[]) => {
     const receivers =
       action.kind === 'status' && action.status === 'active' && sendsLinks ? withoutPassword(members) : [];
@@ -174,7 +180,6 @@ function Confirmation({ action, selected, onClose, onDone }: Props & { action: B
         report(error);
       }
     }
-    onDone();
     toast(doneText(action, members.length), {
       ...(action.kind !== 'delete' && members.length <= maxUndo && members.every(({ before }) => before !== undefined)
         ? {
@@ -186,7 +191,7 @@ function Confirmation({ action, selected, onClose, onDone }: Props & { action: B
         : {}),
     });
     if (refused.length > 0) setStage('done');
-    else onClose();
+    else leave();
   };
 
   const receivers = action.kind === 'status' && action.status === 'active' ? withoutPassword(checked.members) : [];
@@ -194,6 +199,7 @@ function Confirmation({ action, selected, onClose, onDone }: Props & { action: B
   const isBusy = stage === 'running' || stage === 'links';
   const close = () => {
     if (isBusy) hasStopped.current = true;
+    else if (stage === 'done') leave();
     else onClose();
   };
   return (
@@ -268,7 +274,7 @@ function Confirmation({ action, selected, onClose, onDone }: Props & { action: B
           </Button>
         )}
         {stage === 'done' && (
-          <Button kind="primary" onPress={onClose}>
+          <Button kind="primary" onPress={leave}>
             {t('close')}
           </Button>
         )}

@@ -79,13 +79,18 @@ function cell({ name, type }: Field, row: Row): ComponentChildren {
 /** How the list can be sorted: by anything while few users match, and by what is indexed otherwise. */
 const indexed = new Set(['last_access', 'role']);
 
-export function columnsOf(names: readonly string[], { sortsByAll }: { sortsByAll: boolean }): Column<Row>[] {
+export function columnsOf(
+  { canUse }: Access,
+  names: readonly string[],
+  { sortsByAll }: { sortsByAll: boolean },
+): Column<Row>[] {
+  const sortOfName = ['last_name', 'email'].find((name) => canUse('read', 'users', name));
   const sort = (field: string) => (sortsByAll || indexed.has(field) ? { sort: field } : {});
   return [
     {
       key: 'name',
       title: t('users_name'),
-      ...sort('last_name'),
+      ...(sortOfName === undefined ? {} : sort(sortOfName)),
       cell: (user) => (
         <span class="person-cell">
           <Avatar person={user} />

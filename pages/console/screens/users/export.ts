@@ -3,6 +3,9 @@ import { page } from '../../page-data.js';
 
 export type ExportFormat = 'csv' | 'ndjson';
 
+/** Whether the browser can download files of the API itself. In `cookie` mode, only scripts have the access token. */
+export const canDownload = page.sessionModes.includes('session');
+
 /** The URL of the list as the API returns it. */
 export const listUrl = (query: Query): string =>
   new URL(`${page.base}${urlOf('/users', { query })}`, location.href).href;

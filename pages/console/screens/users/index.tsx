@@ -17,7 +17,7 @@ import { t, tn } from '../../texts.js';
 import { columnFields, columnNames, columnsOf, type Row, requestedFields, usualColumns } from './columns.js';
 import { type Count, maxCounted, useCount } from './count.js';
 import { CreateUser } from './create.js';
-import { download, listUrl } from './export.js';
+import { canDownload, download, listUrl } from './export.js';
 import { Invite } from './invite.js';
 import { useSelection } from './selection.js';
 import { SelectionBar } from './selection-bar.js';
@@ -51,7 +51,9 @@ export default function Users() {
   const list = usePage<Row>('/users', query);
   const isOnlyPage = list.data !== undefined && list.number === 1 && !list.next && !list.isLoading;
   const count = useCount(selecting, isOnlyPage ? list.data?.length : undefined);
-  const columns = columnsOf(chosen, { sortsByAll: typeof count === 'number' });
+  const columns = columnsOf(access, chosen, { sortsByAll: typeof count === 'number' });
+  // What is on the screen still belongs to the previous query.
+  const isRefused = list.failure !== undefined && ['INVALID_QUERY', 'FORBIDDEN'].includes(list.failure.code);
   const selection = useSelection(selecting);
   const [dialog, setDialog] = useState<'invite' | 'create'>();
   const { can, canUse } = access;
@@ -72,7 +74,6 @@ export default function Users() {
     },
     { key: 'Escape', text: t('users_select_none'), run: selection.clear },
   ]);
-  const exported = { ...selecting, sort, fields: requestedFields(access, chosen) };
   return (
     <Screen
       title={t('nav_users')}
@@ -122,8 +123,16 @@ export default function Users() {
             label={t('users_export')}
             icon="download"
             items={[
-              { text: t('users_export_csv'), icon: 'download', onSelect: () => download(exported, 'csv') },
-              { text: t('users_export_ndjson'), icon: 'download', onSelect: () => download(exported, 'ndjson') },
+              canDownload && {
+                text: t('users_export_csv'),
+                icon: 'download',
+                onSelect: () => download(query, 'csv'),
+              },
+              canDownload && {
+                text: t('users_export_ndjson'),
+                icon: 'download',
+                onSelect: () => download(query, 'ndjson'),
+              },
               {
                 text: t('users_copy_request'),
                 icon: 'copy',
@@ -137,7 +146,7 @@ export default function Users() {
         </div>
       </div>
       <Failure failure={list.failure} retry={list.reload} />
-      {!(list.failure && !list.data) && (
+      {!isRefused && !(list.failure && !list.data) && (
         <Table
           label={t('nav_users')}
           columns={columns}
@@ -165,7 +174,9 @@ export default function Users() {
           }
         />
       )}
-      <Pager number={list.number} next={list.next} previous={list.previous} note={<CountNote count={count} />} />
+      {!list.failure && (
+        <Pager number={list.number} next={list.next} previous={list.previous} note={<CountNote count={count} />} />
+      )}
       {!selection.isEmpty && (
         <SelectionBar
           selected={selection.selected}
