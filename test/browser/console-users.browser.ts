@@ -87,7 +87,7 @@ t.test('filters are added and edited with the keyboard, and are in the URL as th
   await page.getByRole('button', { name: 'Filter', exact: true }).click();
   await keyboard.type('inherited');
   await keyboard.press('Enter');
-  await page.getByLabel('Value').fill('Edit');
+  await page.getByRole('combobox', { name: 'Value' }).fill('Edit');
   await page.getByRole('option', { name: 'Editor' }).click();
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByText('No users found').waitFor();
@@ -184,7 +184,7 @@ t.test('the role of all users that match changes after a dry run, and back again
   await page.getByText(`${many - 1} users selected`).waitFor();
 
   await page.getByRole('button', { name: 'Change role' }).click();
-  await page.getByLabel('New role').fill('Read');
+  await page.getByRole('combobox', { name: 'New role' }).fill('Read');
   await page.getByRole('option', { name: 'Reader' }).click();
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByText(`${many - 1} users will change.`).waitFor();
@@ -237,7 +237,7 @@ t.test('users are invited, created, and deleted', async (t) => {
   await openList(person);
   await page.getByRole('button', { name: 'Invite' }).click();
   await page.getByLabel('Email addresses').fill('first@example.com, Second <second@example.com>\n');
-  await page.getByLabel('Role').fill('Read');
+  await page.getByRole('combobox', { name: 'Role' }).fill('Read');
   await page.getByRole('option', { name: 'Reader' }).click();
   await page.getByRole('button', { name: 'Send 2 invitations' }).click();
   await page.getByRole('link', { name: 'Show invited users' }).click();

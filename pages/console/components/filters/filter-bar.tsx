@@ -31,8 +31,11 @@ interface Props {
 }
 
 /** The name of a field in a path, such as `Role`, or `Role › Name`. */
-const pathText = (path: readonly string[]): string =>
-  textIfAny(`field_${path.join('_')}`) ?? path.map(fieldText).join(' › ');
+function pathText(path: readonly string[]): string {
+  const [name, below] = path;
+  const own = path.length === 2 ? textIfAny(`field_${name}_${below}`) : undefined;
+  return own ?? path.map(fieldText).join(' › ');
+}
 
 /** The conditions of a list, each as a chip that opens its editor. */
 export function FilterBar({ collection, value, onChange, usual }: Props) {
