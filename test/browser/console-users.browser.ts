@@ -20,7 +20,7 @@ const call = await asAdministrator(service);
 
 const { id: editor } = await call('POST', '/roles', { name: 'Editor' });
 const { id: reader } = await call('POST', '/roles', { name: 'Reader', parent: editor });
-const { id: policy } = await call('POST', '/policies', { name: 'Support desk', app_access: true });
+const { id: policy } = await call('POST', '/policies', { name: 'Support desk' });
 const { id: support } = await call('POST', '/roles', { name: 'Support', policies: [policy] });
 const supportFields = ['id', 'first_name', 'last_name', 'email', 'status'];
 await call('POST', '/permissions', { policy, collection: 'users', action: 'read', fields: supportFields });

@@ -48,7 +48,7 @@ export function Shell() {
         <Brand />
         <Button kind="quiet" icon="search" label={t('palette_title')} onPress={showPalette} />
       </header>
-      <div class="navigation">
+      <aside class="navigation">
         <div class="navigation-top">
           <Brand />
         </div>
@@ -83,7 +83,7 @@ export function Shell() {
           })}
         </nav>
         <Person />
-      </div>
+      </aside>
       <main id="content" tabIndex={-1}>
         <Switch>
           {open.flatMap(({ paths, load }) =>
