@@ -101,7 +101,7 @@ export function Picker({ value, onChange, ...search }: PickerProps) {
   if (!value) return <Search {...search} onPick={onChange} />;
   return (
     <div class="field">
-      <span class="label">{search.label}</span>
+      <span class={search.isLabelHidden ? 'visually-hidden' : 'label'}>{search.label}</span>
       <span class="chip">
         {value.name}
         <Button

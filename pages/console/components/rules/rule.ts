@@ -6,6 +6,19 @@ import type { TextKey } from '../../texts.js';
 export const actions = ['read', 'create', 'update', 'delete'] as const;
 export type Action = (typeof actions)[number];
 
+/** Collections on which the API has only some of the actions. */
+const fewerActions: Readonly<Record<string, readonly Action[]>> = {
+  activity: ['read'],
+  mails: ['read', 'update'],
+  sessions: ['read', 'delete'],
+};
+
+/** The actions that a rule on a collection can allow. */
+export const actionsOn = (collection: string): readonly Action[] => fewerActions[collection] ?? actions;
+
+/** Whether the API explains permissions on a collection. Those on the others also depend on whose items they are. */
+export const isExplained = (collection: string): boolean => !(collection in fewerActions);
+
 export type Filter = Readonly<Record<string, unknown>>;
 
 /** A permission: what a policy allows. */

@@ -3,7 +3,7 @@ import { Link } from 'wouter-preact';
 import { t } from '../../texts.js';
 import { SelectField } from '../field.js';
 import type { Subject } from './explanation.js';
-import { actions } from './rule.js';
+import { actions, isExplained } from './rule.js';
 import { collectionText } from './sentence.js';
 import { SubjectPicker } from './subject-picker.js';
 import { Verdicts } from './verdict.js';
@@ -24,7 +24,8 @@ export function simulatorHref(subject: Subject | undefined, collection: string):
 }
 
 /** The simulator, as a part of another screen. */
-export function Simulation({ start, isFixed = false, collections }: Props) {
+export function Simulation({ start, isFixed = false, collections: all }: Props) {
+  const collections = all.filter(isExplained);
   const [picked, setPicked] = useState<Subject | undefined>(start);
   const [chosen, setChosen] = useState('users');
   const subject = isFixed ? start : picked;

@@ -30,6 +30,7 @@ export const templates: readonly Template[] = [
         rule('roles', 'read', ['id', 'name']),
         rule('activity', 'read', ['*']),
         rule('mails', 'read', ['*']),
+        rule('mails', 'update', ['*']),
         rule('sessions', 'read', ['*']),
         rule('sessions', 'delete', null),
       ].filter(({ collection }) => collections.includes(collection)),

@@ -10,7 +10,7 @@ import type { Subject } from '../../components/rules/explanation.js';
 import { FieldsEditor } from '../../components/rules/fields-editor.js';
 import { useNames } from '../../components/rules/names.js';
 import { PresetsEditor } from '../../components/rules/presets-editor.js';
-import { actions, fieldNames, type Rule } from '../../components/rules/rule.js';
+import { actionsOn, fieldNames, isExplained, type Rule } from '../../components/rules/rule.js';
 import { collectionText, RuleSentence } from '../../components/rules/sentence.js';
 import { SubjectPicker } from '../../components/rules/subject-picker.js';
 import { Verdict } from '../../components/rules/verdict.js';
@@ -49,13 +49,14 @@ export function RuleEditor({ policy, rule, collections, save, close }: Props) {
   const isChanged = rule === undefined || JSON.stringify(draft) !== JSON.stringify(rule);
 
   /** Fields that do not exist for another action or collection are left out. */
-  const move = (to: Pick<Rule, 'collection' | 'action'>) => {
+  const move = (wanted: Pick<Rule, 'collection' | 'action'>) => {
+    const to = actionsOn(wanted.collection).includes(wanted.action) ? wanted : { ...wanted, action: 'read' as const };
     const known = fieldNames(to.collection, to.action);
     const isSame = to.collection === collection;
     const kept = (draft.fields ?? []).filter((name) => name === '*' || (isSame && known.includes(name)));
     set({
       ...to,
-      fields: to.action === 'delete' ? null : kept,
+      fields: to.action === 'delete' ? null : known.length === 0 ? ['*'] : kept,
       permissions: isSame ? draft.permissions : null,
       validation: isSame && to.action !== 'delete' ? draft.validation : null,
       presets: isSame && to.action === 'create' ? draft.presets : null,
@@ -86,7 +87,7 @@ export function RuleEditor({ policy, rule, collections, save, close }: Props) {
               <SelectField
                 label={t('rule_action')}
                 value={action}
-                options={actions.map((value) => ({ value, text: t(`rule_action_${value}`) }))}
+                options={actionsOn(collection).map((value) => ({ value, text: t(`rule_action_${value}`) }))}
                 onChange={(next) => move({ collection, action: next })}
               />
               <SelectField
@@ -134,7 +135,7 @@ export function RuleEditor({ policy, rule, collections, save, close }: Props) {
                 nameOfId={nameOfId}
               />
             )}
-            <Try policy={policy} rule={draft} isChanged={isChanged} />
+            {isExplained(collection) && <Try policy={policy} rule={draft} isChanged={isChanged} />}
           </>
         )}
       </Form>

@@ -44,7 +44,11 @@ const members: Column<Row> = {
   key: 'members',
   title: t('roles_members'),
   cell: ({ id, name }) => (
-    <Link href={usersHref({ role: { _eq: id } })} aria-label={t('roles_show_members_of', { name: name ?? id })}>
+    <Link
+      class="cell-link"
+      href={usersHref({ role: { _eq: id } })}
+      aria-label={t('roles_show_members_of', { name: name ?? id })}
+    >
       {t('roles_show_members')}
     </Link>
   ),

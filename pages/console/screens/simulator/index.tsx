@@ -6,7 +6,7 @@ import { Card, Empty, Screen, Tabs } from '../../components/layout.js';
 import { nameOf } from '../../components/person.js';
 import { type Picked, type PickedKind, Picker } from '../../components/picker.js';
 import type { Subject } from '../../components/rules/explanation.js';
-import { actions, fieldNames } from '../../components/rules/rule.js';
+import { actions, fieldNames, isExplained } from '../../components/rules/rule.js';
 import { useRuleCollections } from '../../components/rules/rule-collections.js';
 import { collectionText } from '../../components/rules/sentence.js';
 import { SubjectPicker } from '../../components/rules/subject-picker.js';
@@ -57,7 +57,7 @@ const withPicker: readonly string[] = ['users', 'roles', 'policies'];
 
 function WhatMay({ state, change }: StateProps) {
   const { as, collection = 'users', item, field, ip } = state;
-  const collections = useRuleCollections();
+  const collections = useRuleCollections().filter(isExplained);
   const subject = useSubject(as);
   const fields = fieldNames(collection, 'read');
   const picked = usePicked(collection, item);

@@ -7,7 +7,7 @@ import { SelectField } from '../../components/field.js';
 import { Card, Empty } from '../../components/layout.js';
 import { usersHref } from '../../components/rules/members.js';
 import { useNames } from '../../components/rules/names.js';
-import { type Action, actions, fieldNames, type Rule, ruleFields, ruleOf } from '../../components/rules/rule.js';
+import { type Action, actionsOn, fieldNames, type Rule, ruleFields, ruleOf } from '../../components/rules/rule.js';
 import { useRuleCollections } from '../../components/rules/rule-collections.js';
 import { collectionText, filterText } from '../../components/rules/sentence.js';
 import { simulatorHref } from '../../components/rules/simulation.js';
@@ -32,9 +32,10 @@ export function WhoCan({ state, change }: StateProps) {
   const { collection = 'users', action = 'read', field = 'email' } = state;
   const { can } = useAccess();
   const collections = useRuleCollections();
-  const isAction = (name: string): name is Action => (actions as readonly string[]).includes(name);
+  const isAction = (name: string): name is Action => (actionsOn(collection) as readonly string[]).includes(name);
   const asked = isAction(action) ? action : 'read';
   const fields = fieldNames(collection, asked);
+  const shownField = fields.includes(field) ? field : (fields[0] ?? '');
   const rules = useApi('/permissions', {
     query: {
       filter: { collection: { _eq: collection }, action: { _eq: asked } },
@@ -55,7 +56,7 @@ export function WhoCan({ state, change }: StateProps) {
   const settings = useApi(can('read', 'settings') ? '/settings' : undefined, { query: { fields: 'public_policy' } });
   const failure = rules.failure ?? wide.failure ?? children.failure;
   const found = ((rules.data?.data ?? []) as unknown as RuleWithPolicy[]).filter(
-    (rule) => asked === 'delete' || rule.fields?.includes('*') || rule.fields?.includes(field),
+    (rule) => asked === 'delete' || rule.fields?.includes('*') || rule.fields?.includes(shownField),
   );
   const nameOfId = useNames(
     found.map((rule) => ruleOf(rule as unknown as Permission)),
@@ -82,7 +83,7 @@ export function WhoCan({ state, change }: StateProps) {
         <SelectField
           label={t('rule_action')}
           value={asked}
-          options={actions.map((value) => ({ value, text: t(`rule_action_${value}`) }))}
+          options={actionsOn(collection).map((value) => ({ value, text: t(`rule_action_${value}`) }))}
           onChange={(next) => change({ action: next, field: undefined })}
         />
         <SelectField
@@ -92,12 +93,12 @@ export function WhoCan({ state, change }: StateProps) {
             value,
             text: collectionText(value),
           }))}
-          onChange={(next) => change({ collection: next, field: undefined })}
+          onChange={(next) => change({ collection: next, action: undefined, field: undefined })}
         />
-        {asked !== 'delete' && (
+        {fields.length > 0 && (
           <SelectField
             label={fieldText('fields')}
-            value={fields.includes(field) ? field : (fields[0] ?? '')}
+            value={shownField}
             options={fields.map((value) => ({ value, text: fieldText(value) }))}
             onChange={(next) => change({ field: next })}
           />
@@ -106,6 +107,7 @@ export function WhoCan({ state, change }: StateProps) {
       </Card>
       <Card>
         <Failure failure={failure} />
+        {!isLoaded && !failure && <div class="verdict is-loading" aria-busy="true" />}
         {isLoaded && entries.length === 0 && <Empty icon="lock" title={t('who_nobody')} />}
         <ul class="lines">
           {entries.map(({ policy, scope }, index) => (
