@@ -460,6 +460,8 @@ async function checkWrite(told: Explained, { collection: name, action: what, ite
     else expect(told.allowed, false, 'allowed');
     return;
   }
+  // Updates accept an ID, but ignore it.
+  if (what === 'update' && field === 'id') return expect(told.allowed, false, 'allowed');
   const attempt = () => {
     if (what === 'create') {
       const required = {

@@ -2,8 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
+import { withoutSplitting } from '../../db/queries/items/costly-queries.js';
+import { countReached } from '../../db/queries/items/reach.js';
+import { collections } from '../../db/query-language/collections.js';
 import { activity, policies, rolePolicies, users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
+import { engine } from '../helpers/database/databases.js';
 import { asAdmin, startWithAdmin, stateOf } from '../helpers/http/writing.js';
 import { codeOf } from '../helpers/service/app.js';
 import { createRole, everyPermission, policyWith, setPublicPolicy } from '../helpers/users/rights.js';
@@ -393,6 +397,25 @@ t.test('the filter selects the same items, and counts stop at a thousand', async
   );
   const root = await explain({ role: await administratorRole(app), collection: 'users', action: 'read' });
   t.match(root, { counts: { items: 1000, more_items: true } });
+
+  const titles = Array.from({ length: 40 }, (_, index) => ({ title: { _contains: `title ${index}` } }));
+  const costly = await policyWith(app, [
+    { collection: 'users', action: 'read', fields: ['id'], permissions: { _or: titles } },
+  ]);
+  const bob = await createUser(app, { policies: [costly] });
+  // The embedded engine cannot cancel a statement, so it does not start one that could take long.
+  const { counts } = await explain({ user: bob.id, collection: 'users', action: 'read' });
+  t.strictSame(counts, { fields: 1, all_fields: 28, items: engine === 'embedded' ? null : 0, more_items: false });
+});
+
+t.test('the time limit of a count ends with the count', async (t) => {
+  const { app } = await start(t);
+  await app.db.transaction(async (tx) => {
+    const limit = () => rows(tx, sql`show statement_timeout`);
+    const before = await limit();
+    t.equal(await countReached(tx, withoutSplitting, collections.users, [null]), 1);
+    t.strictSame(await limit(), before);
+  });
 });
 
 async function administratorRole(app: FastifyInstance): Promise<string> {

@@ -4,7 +4,7 @@ import { databaseOutageOf } from '../../failures.js';
 import type { Collection } from '../../query-language/collections.js';
 import { createCompiler } from '../../query-language/compile.js';
 import { type AccessView, type Filter, seesAll } from '../../query-language/filter.js';
-import { rows } from '../../statements.js';
+import { dryRun, rows } from '../../statements.js';
 import type { CostlyQueries } from './costly-queries.js';
 import type { Key } from './writes.js';
 
@@ -73,8 +73,9 @@ export async function countReached(
   const row = compiler.row(collection);
   const condition = filter === null ? sql`true` : compiler.matches(row, filter);
   try {
-    // In a transaction of its own, so that a canceled statement does not abort the surrounding one.
-    return await executor.transaction(async (tx) => {
+    // In a nested transaction, so that a canceled statement does not abort the surrounding one. It is rolled back, because the timeout
+    // would otherwise remain in effect until the surrounding one ends.
+    return await dryRun(executor, async (tx) => {
       await rows(tx, sql`set local statement_timeout = ${sql.raw(String(countTimeout))}`);
       const [found] = await rows<{ count: number }>(
         tx,
