@@ -15,6 +15,7 @@ import { gracefulShutdownPlugin } from './plugins/http/graceful-shutdown.js';
 import { headersPlugin } from './plugins/http/headers.js';
 import { httpErrorsPlugin, respondToMalformedRequest } from './plugins/http/http-errors.js';
 import { createLazyCompilers } from './plugins/http/lazy-compilers.js';
+import { longResponsePlugin } from './plugins/http/long-response.js';
 import { protocolPlugin } from './plugins/http/protocol.js';
 import { parseQueryString, requestParsingPlugin, unknownRoutesPlugin } from './plugins/http/request-parsing.js';
 import { requestTimeoutPlugin } from './plugins/http/request-timeout.js';
@@ -116,6 +117,7 @@ export async function buildApp(config: Config, overrides: Overrides = {}): Promi
     await app.register(gracefulShutdownPlugin);
     await app.register(loggingPlugin);
     await app.register(requestTimeoutPlugin);
+    await app.register(longResponsePlugin);
     await app.register(cookiePlugin);
     await app.register(csrfPlugin);
     await app.register(deniedRequestsPlugin);
