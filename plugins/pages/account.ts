@@ -24,6 +24,12 @@ export const accountPage = (view?: AccountView, continueTo?: { application: stri
       selfService: shared.project.self_service,
       selfDeletion: shared.project.self_deletion,
     };
+    // The page loads again after the setup, with the URL of the section that the user is in.
+    const sectionUrl = (name: string) => {
+      const url = shared.urlOf(`/${name}`);
+      if (!continueTo) return url;
+      return `${url}${url.includes('?') ? '&' : '?'}${new URLSearchParams({ redirect: continueTo.href })}`;
+    };
     const hasConnections = shared.providers.some(({ session }) => session);
     return {
       view: {
@@ -32,7 +38,7 @@ export const accountPage = (view?: AccountView, continueTo?: { application: stri
         view: view ?? 'home',
         views: accountViews.map((name) => ({
           name,
-          href: shared.urlOf(`/${name}`),
+          href: sectionUrl(name),
           is_hidden: name === 'connections' && !hasConnections,
         })),
       },

@@ -321,16 +321,17 @@ t.test('clients that nobody registered', async (t) => {
     const flood = addresses.flatMap((address) =>
       [0, 1, 2, 3].map(() => send(publish({}, { listener: hold }), address)),
     );
-    while (held.size < 10) await new Promise((resolve) => setTimeout(resolve, 10));
+    for (let tries = 0; held.size < 10 && tries < 500; tries++) await new Promise((resolve) => setTimeout(resolve, 10));
     const registered = new URL(template);
     registered.searchParams.set('client_id', (await provider.addClient({ redirect_uris: [callback] })).id);
     const during = { headers: { 'x-forwarded-for': '198.51.100.1' }, redirect: 'manual' } as const;
     t.equal((await fetch(registered, during)).status, 303, 'registered clients work meanwhile');
     t.equal(await send(known, '198.51.100.1'), 303, 'as do those whose document is cached');
     const ofAll = counted(await Promise.all(flood));
-    t.ok(ofAll.refused > 0, `${ofAll.refused} of 120 requests were refused`);
     t.strictSame(ofAll.other, []);
     t.ok(most <= 50, `${most} documents at the same time for all addresses`);
+    // A machine under load may not process as many at the same time.
+    t.ok(most < 50 || ofAll.refused > 0, `${ofAll.refused} of 120 requests were refused`);
 
     fetches = 0;
     const same = publish({}, { listener: hold });
@@ -351,7 +352,8 @@ t.test('clients that nobody registered', async (t) => {
     });
     for (let tries = 0; tries < 5; tries++) t.equal(await statusOf(id), 400);
     const form = { grant_type: 'authorization_code', client_id: id, code: 'x', redirect_uri: callback };
-    t.equal((await fetch(`${url}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) })).status, 401);
+    const refused = await fetch(`${url}/oauth/token`, { method: 'POST', body: new URLSearchParams(form) });
+    t.match(await refused.json(), { error: 'invalid_client' });
     t.equal(fetches, 1);
     works = true;
     t.equal(await statusOf(id), 400);
@@ -374,6 +376,11 @@ t.test('clients that nobody registered', async (t) => {
       body: JSON.stringify({ allow: true }),
     });
     t.equal(decided.status, 200, 'the decision');
+    Object.assign(Date, { now: () => now() + 93_000 });
+    hosts.serve(new URL(id).host.replace(/:.*/, new URL(id).pathname), (_request, response) =>
+      response.writeHead(404).end(),
+    );
+    t.equal((await browser.fetch(`${url}${path}`)).status, 404, 'but not when it cannot be fetched any longer');
   });
 
   t.test('are fetched again after the time that they allow, and the user is asked again after a change', async (t) => {

@@ -112,45 +112,38 @@ function createLoad(ports: readonly number[]) {
 
   const applications = { verified: 0, failed: [] as string[], kids: new Set<string>() };
 
-  const ask = async (method: string, path: string, headers: Record<string, string>, body?: object) => {
+  /** Sends a request to an instance that runs, as a load balancer does. */
+  const reachInstance = async (
+    path: string,
+    options: { method: string; headers: Record<string, string> },
+    body?: string,
+  ) => {
     for (let turn = 0; ; turn++) {
       const port = ports[(done + turn) % ports.length] ?? 0;
-      const answer = await send(
-        `http://127.0.0.1:${port}${path}`,
-        { method, headers },
-        body && JSON.stringify(body),
-      ).catch(() => undefined);
-      if (!answer) {
-        // The instance was not running.
-        await sleep(20);
-        continue;
+      const answer = await send(`http://127.0.0.1:${port}${path}`, options, body).catch(() => undefined);
+      // On a machine under load, an instance may start so slowly that it responds before it is ready.
+      if (answer && !(answer.status === 503 && answer.text.includes('The service is starting'))) {
+        done++;
+        return { ...answer, port };
       }
-      const key = `${method} ${path} ${answer.status}`;
-      answers.set(key, (answers.get(key) ?? 0) + 1);
-      done++;
-      return { ...answer, port };
+      await sleep(20);
     }
   };
 
-  /** Sends a request to PUBLIC_URL, as a proxy does: to an instance that accepts it. */
+  const ask = async (method: string, path: string, headers: Record<string, string>, body?: object) => {
+    const answer = await reachInstance(path, { method, headers }, body && JSON.stringify(body));
+    const key = `${method} ${path} ${answer.status}`;
+    answers.set(key, (answers.get(key) ?? 0) + 1);
+    return answer;
+  };
+
+  /** The same for client libraries, which send requests to PUBLIC_URL. */
   const reach = async (url: string, { method = 'GET', headers, body }: RequestInit): Promise<Response> => {
     const { pathname, search } = new URL(url);
     const options = { method, headers: Object.fromEntries(new Headers(headers)) };
-    for (let turn = 0; ; turn++) {
-      const port = ports[(done + turn) % ports.length] ?? 0;
-      const answer = await send(
-        `http://127.0.0.1:${port}${pathname}${search}`,
-        options,
-        body ? String(body) : undefined,
-      ).catch(() => undefined);
-      if (answer) {
-        done++;
-        const sent = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as [string, string]);
-        return new Response(answer.text, { status: answer.status, headers: sent });
-      }
-      // The instance was not running.
-      await sleep(20);
-    }
+    const answer = await reachInstance(`${pathname}${search}`, options, body ? String(body) : undefined);
+    const sent = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as [string, string]);
+    return new Response(answer.text, { status: answer.status, headers: sent });
   };
 
   /** An API that caches the key set for a few seconds, and does not read it again when it does not know a key. */

@@ -26,7 +26,7 @@ export interface RunningProvider {
   resources: ResourceIndicators;
   tokens: ResourceTokens;
   handles: Handles;
-  /** Finds a client for a caller, outside a request to the protocol. @throws if the client's own metadata cannot be used */
+  /** Finds a client for a caller, outside a request to the protocol. @returns undefined if there is none that may be used */
   findClient(id: string, from: Client): Promise<LibraryClient | undefined>;
   respond(request: ProtocolRequest, exchange: Exchange): Promise<ProtocolResponse>;
 }
@@ -92,7 +92,14 @@ export function createProviderRunner(services: Services): () => Promise<RunningP
       resources,
       tokens,
       handles,
-      findClient: (id, client) => metadataRequests.findFor(client, () => provider.Client.find(id)),
+      findClient: async (id, from) => {
+        try {
+          return await metadataRequests.findFor(from, () => provider.Client.find(id));
+        } catch (error) {
+          if (error instanceof library.errors.OIDCProviderError) return undefined;
+          throw error;
+        }
+      },
       respond: (protocolRequest, exchange) => respond(callback, protocolRequest, exchange),
     };
     running = { version: keys.version, current };

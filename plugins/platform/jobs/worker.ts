@@ -90,7 +90,8 @@ export function createJobWorker<Data extends object>(
     }
     // One after another, because each can use up a share.
     for (let count = 0; ; count++) {
-      const job = inProgress.size < concurrency ? await queue.takeExcept(share.by, usedUp()) : undefined;
+      const hasFreeSlot = !isStopped && inProgress.size < concurrency;
+      const job = hasFreeSlot ? await queue.takeExcept(share.by, usedUp()) : undefined;
       if (!job) return count;
       start(job);
     }
