@@ -4,6 +4,7 @@ import { inLowerCase } from '../lower-case.js';
 import { userPolicies, users } from '../schema.js';
 import {
   type Collection,
+  type CollectionName,
   collections,
   type Field,
   type ListField,
@@ -190,13 +191,7 @@ export function createCompiler(access: AccessView): Compiler {
 
       matchesRule: (row, rule) => (rule === null ? sql`true` : rules().matches(row, rule)),
 
-      matches: (row, filter) =>
-        compileFilter(
-          row,
-          filter,
-          (leaf) => leaf,
-          (test) => test,
-        ),
+      matches: (row, filter) => compileFilter(row, filter, unchanged, unchanged),
     };
 
     /**
@@ -238,6 +233,14 @@ export function createCompiler(access: AccessView): Compiler {
             throw new Error(`${row.collection.name}.${filter.field} does not refer to a collection.`);
           const item = compiler.row(collections[target]);
           const here = compiler.field(row, filter.field);
+          const { filter: inner } = filter;
+          const isPositive = inner.kind === 'compare' && inner.operator !== 'null' && inner.operator !== 'empty';
+          if (reach === unchanged && smallCollections.has(target) && isPositive) {
+            // The keys of these items are found first, and then the rows with these keys, by an index. No comparison but the two above is
+            // true for a row without an item.
+            const test = compileFilter(item, inner, unchanged, unchanged);
+            return sql`(${here} = any(array(select ${compiler.column(item, 'id')} from ${compiler.source(item)} where ${compiler.visible(item)} and ${test})))`;
+          }
           return compileFilter(
             item,
             filter.filter,
@@ -271,6 +274,18 @@ export function createCompiler(access: AccessView): Compiler {
   return compilerFor(access);
 }
 
+/** A value or a condition on the row where a filter begins. */
+const unchanged = (value: SQL): SQL => value;
+
+/** Collections with few items, however many users there are. */
+const smallCollections: ReadonlySet<CollectionName> = new Set([
+  'roles',
+  'policies',
+  'permissions',
+  'clients',
+  'resources',
+]);
+
 /**
  * The conditions for the rows that match rules, evaluated on all data, for a statement that is not from a query.
  * @param source the name of a table or sub-select in the statement, with the columns of the collection
@@ -293,9 +308,12 @@ export function ruleConditions(
 export function isReachable(user: SQL, { self, roles, policies }: UserReach): SQL {
   const named = roles.filter((role) => role !== null);
   const role = sql`(reached.role is null and ${sql.raw(String(roles.includes(null)))} or ${isOneOf(sql`reached.role`, named)})`;
-  const hasOthers = sql`exists (select from ${userPolicies} held where held."user" = reached.id and not ${isOneOf(sql`held.policy`, policies)})`;
-  const found = sql`coalesce((select coalesce(${role}, false) and not ${hasOthers} from ${users} reached where reached.id = ${user}), false)`;
-  return self === null ? found : sql`(coalesce(${user} = ${self}::uuid, false) or ${found})`;
+  // With `exists`, PostgreSQL might read the policies of all users into a hash table.
+  const hasNoOthers = sql`coalesce((select false from ${userPolicies} held where held."user" = reached.id and not ${isOneOf(sql`held.policy`, policies)} limit 1), true)`;
+  const found = sql`coalesce((select coalesce(${role}, false) and ${hasNoOthers} from ${users} reached where reached.id = ${user}), false)`;
+  const isOwn = self === null ? sql`false` : sql`${user} = ${self}::uuid`;
+  // The first condition follows from the others. It lets the database use an index.
+  return sql`(${user} is not null and (${isOwn} or ${found}))`;
 }
 
 const isOneOf = (value: SQL, keys: readonly string[]): SQL => {

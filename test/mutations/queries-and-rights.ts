@@ -301,7 +301,7 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'a support desk sees the events of users whose own policies give them more rights',
     edits: [
       {
-        find: 'select coalesce(${role}, false) and not ${hasOthers} from',
+        find: 'select coalesce(${role}, false) and ${hasNoOthers} from',
         replace: 'select coalesce(${role}, false) from',
       },
     ],
@@ -310,9 +310,7 @@ export const queriesAndRights: readonly Mutation[] = [
   {
     ids: [],
     fault: 'a support desk sees the events of users whose role gives them more rights',
-    edits: [
-      { find: 'select coalesce(${role}, false) and not ${hasOthers} from', replace: 'select not ${hasOthers} from' },
-    ],
+    edits: [{ find: 'select coalesce(${role}, false) and ${hasNoOthers} from', replace: 'select ${hasNoOthers} from' }],
     tests: ['test/access/support-desk.test.ts'],
   },
   {

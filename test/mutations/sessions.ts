@@ -160,8 +160,8 @@ export const sessions: readonly Mutation[] = [
     fault: 'users can end another user’s session by its id',
     edits: [
       {
-        find: '.where(and(eq(sessions.id, id), eq(sessions.user, user), gt(sessions.expiresAt, now)))',
-        replace: '.where(and(eq(sessions.id, id), gt(sessions.expiresAt, now)))',
+        find: 'and(eq(sessions.id, id), eq(sessions.user, user), gt(sessions.expiresAt, now), conditionsOf(rules).any)',
+        replace: 'and(eq(sessions.id, id), gt(sessions.expiresAt, now), conditionsOf(rules).any)',
       },
     ],
     tests: ['test/sessions/own-sessions.test.ts'],

@@ -43,6 +43,8 @@ export function Combobox<T>(props: Props<T>) {
   const [active, setActive] = useState(0);
   const list = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
+  /** Whether Enter was pressed while the options of an earlier search were still shown. */
+  const isWaiting = useRef(false);
   const optionId = (index: number) => `${id}-option-${index}`;
   useEffect(() => setActive(0), [search, options.length]);
   useEffect(() => {
@@ -58,15 +60,21 @@ export function Combobox<T>(props: Props<T>) {
     if (!isOpen) setIsShown(false);
     onPick(option);
   };
+  useEffect(() => {
+    if (isLoading || !isWaiting.current) return;
+    isWaiting.current = false;
+    pick(0);
+  }, [isLoading]);
   const onKeyDown = (event: KeyboardEvent) => {
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (move !== undefined) {
       event.preventDefault();
       if (!isShown) setIsShown(true);
       else if (options.length > 0) setActive((active + move + options.length) % options.length);
-    } else if (event.key === 'Enter' && isShown && options.length > 0) {
+    } else if (event.key === 'Enter' && isShown && (isLoading || options.length > 0)) {
       event.preventDefault();
-      pick(active);
+      if (isLoading) isWaiting.current = true;
+      else pick(active);
     } else if (event.key === 'Escape' && isShown && !isOpen) {
       // Only the list closes, and not the dialog around it.
       event.preventDefault();
@@ -95,6 +103,7 @@ export function Combobox<T>(props: Props<T>) {
         value={search}
         onInput={(event) => {
           setIsShown(true);
+          isWaiting.current = false;
           onSearch(event.currentTarget.value);
         }}
         onFocus={() => setIsShown(true)}
