@@ -13,6 +13,7 @@ import { TextField } from '../../components/field.js';
 import { Form } from '../../components/form.js';
 import { Empty, Screen } from '../../components/layout.js';
 import { PolicyBadges } from '../../components/rules/policy-badges.js';
+import { readable } from '../../components/rules/readable.js';
 import { SearchField } from '../../components/search-field.js';
 import { type Column, Pager, Table } from '../../components/table.js';
 import { toast } from '../../components/toast.js';
@@ -54,12 +55,17 @@ const columns: readonly Column<Row>[] = [
   },
 ];
 
+const listed = [
+  ...['id', 'name', 'description', 'permissions', 'roles'],
+  ...['admin_access', 'app_access', 'enforce_tfa', 'ip_access'],
+];
+
 /** The list of policies. */
 export default function Policies() {
   const [{ q = '', sort = 'name', create }, change] = useUrlState<'q' | 'sort' | 'create'>();
-  const { isAdmin } = useAccess();
+  const { isAdmin, canUse } = useAccess();
   const list = usePage<Row>('/policies', {
-    fields: 'id,name,description,admin_access,app_access,enforce_tfa,ip_access,permissions,roles',
+    fields: readable(canUse, 'policies', listed),
     search: q,
     sort,
   });

@@ -3,7 +3,7 @@ import { useLocation } from 'wouter-preact';
 import { patch, remove } from '../../api/client.js';
 import type { Permission, Policy } from '../../api/types.js';
 import { changed, useApi } from '../../api/use-api.js';
-import { useAccess } from '../../app/access.js';
+import { type Access, useAccess } from '../../app/access.js';
 import type { ScreenProps } from '../../app/screens.js';
 import { Button } from '../../components/button.js';
 import { ask, Dialog } from '../../components/dialog.js';
@@ -13,7 +13,7 @@ import { Form } from '../../components/form.js';
 import { Icon } from '../../components/icon.js';
 import { Card, Copyable, Screen } from '../../components/layout.js';
 import { PolicyBadges } from '../../components/rules/policy-badges.js';
-import { ruleFields } from '../../components/rules/rule.js';
+import { readable } from '../../components/rules/readable.js';
 import { useRuleCollections } from '../../components/rules/rule-collections.js';
 import { Simulation } from '../../components/rules/simulation.js';
 import { toast } from '../../components/toast.js';
@@ -29,17 +29,24 @@ export type PolicyItem = Omit<Policy, 'permissions' | 'roles' | 'users'> & {
   roles?: { id: string; name: string }[] | null;
 };
 
-const fields = [
-  'id,name,description,admin_access,app_access,enforce_tfa,ip_access,roles.id,roles.name',
-  ...ruleFields.split(',').map((field) => `permissions.${field}`),
-].join(',');
+const ownFields = ['id', 'name', 'description', 'admin_access', 'app_access', 'enforce_tfa', 'ip_access'];
+
+/** The fields of the policy, its rules, and its roles that the caller may read. */
+const fieldsFor = ({ can, canUse }: Access): string[] => [
+  ...readable(canUse, 'policies', ownFields),
+  ...(canUse('read', 'policies', 'roles') && can('read', 'roles')
+    ? readable(canUse, 'roles', ['id', 'name'], 'roles.')
+    : []),
+  ...(canUse('read', 'policies', 'permissions') && can('read', 'permissions') ? ['permissions.*'] : []),
+];
 
 /** One policy: its rules, its options, and who has it. */
 export default function PolicyScreen({ params: { id = '' } }: ScreenProps) {
-  const { isAdmin, can } = useAccess();
+  const access = useAccess();
+  const { isAdmin, can } = access;
   const [isEditing, setIsEditing] = useState(false);
   const collections = useRuleCollections();
-  const { data, failure, reload } = useApi('/policies/{id}', { params: { id }, query: { fields } });
+  const { data, failure, reload } = useApi('/policies/{id}', { params: { id }, query: { fields: fieldsFor(access) } });
   const policy = data?.data as PolicyItem | undefined;
   const parent = { href: '/policies', text: t('nav_policies') };
   if (failure)
@@ -189,7 +196,8 @@ function DeletePolicy({ policy }: { policy: PolicyItem }) {
             await remove('/policies/{id}', undefined, { params: { id } });
             toast(t('policy_deleted', { name }));
             navigate('/policies', { replace: true });
-            void changed('policies', 'roles', 'permissions', 'users');
+            // The policy itself is no longer on the screen by then.
+            setTimeout(() => changed('policies', 'roles', 'permissions', 'users'));
           },
         })
       }

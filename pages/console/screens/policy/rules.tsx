@@ -63,8 +63,11 @@ export function Rules({ policy, reload, collections }: Props) {
   return (
     <Card title={t('policy_rules')} lead={t('policy_rules_lead')} {...(isAdmin ? { actions: add } : {})}>
       {rules.length === 0 ? (
-        <Empty icon="policy" title={t('policy_no_rules_title')}>
-          {t('policy_no_rules')}
+        <Empty
+          icon={policy.permissions ? 'policy' : 'lock'}
+          title={t(policy.permissions ? 'policy_no_rules_title' : 'policy_rules_hidden_title')}
+        >
+          {t(policy.permissions ? 'policy_no_rules' : 'policy_rules_hidden')}
         </Empty>
       ) : (
         <div class="rules">

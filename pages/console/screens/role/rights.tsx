@@ -103,7 +103,7 @@ function PolicyCard({ policy, nameOfId, from }: PolicyProps) {
           <RuleSentence key={rule.id} rule={rule} nameOfId={nameOfId} />
         ))}
         {rules.length === 0 && !policy.admin_access && !policy.app_access && (
-          <p class="muted">{t('policy_no_rules_title')}</p>
+          <p class="muted">{t(policy.permissions ? 'policy_no_rules_title' : 'policy_rules_hidden_title')}</p>
         )}
       </div>
     </Card>

@@ -7,6 +7,7 @@ import { Button } from '../../components/button.js';
 import { Failure } from '../../components/failure.js';
 import { Empty, Screen } from '../../components/layout.js';
 import { usersHref } from '../../components/rules/members.js';
+import { readable } from '../../components/rules/readable.js';
 import { SearchField } from '../../components/search-field.js';
 import { type Column, Pager, Table } from '../../components/table.js';
 import { fieldText, numberText, t } from '../../texts.js';
@@ -44,12 +45,9 @@ const members: Column<Row> = {
   key: 'members',
   title: t('roles_members'),
   cell: ({ id, name }) => (
-    <Link
-      class="cell-link"
-      href={usersHref({ role: { _eq: id } })}
-      aria-label={t('roles_show_members_of', { name: name ?? id })}
-    >
+    <Link class="cell-link" href={usersHref({ role: { _eq: id } })}>
       {t('roles_show_members')}
+      <span class="visually-hidden"> ({name})</span>
     </Link>
   ),
   align: 'end',
@@ -58,10 +56,13 @@ const members: Column<Row> = {
 /** The list of roles. */
 export default function Roles() {
   const [{ q = '', sort = 'name' }, change] = useUrlState<'q' | 'sort'>();
-  const { isAdmin, can } = useAccess();
+  const { isAdmin, can, canUse } = useAccess();
   const [, navigate] = useLocation();
   const list = usePage<Row>('/roles', {
-    fields: 'id,name,description,parent.id,parent.name,policies',
+    fields: [
+      ...readable(canUse, 'roles', ['id', 'name', 'description', 'policies']),
+      ...(canUse('read', 'roles', 'parent') ? readable(canUse, 'roles', ['id', 'name'], 'parent.') : []),
+    ],
     search: q,
     sort,
   });
