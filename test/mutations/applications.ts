@@ -118,8 +118,8 @@ export const applications: readonly Mutation[] = [
     edits: [
       {
         under: 'plugins/applications/authorization-requests.ts',
-        find: 'if (!browserIds.includes(id)) return undefined;',
-        replace: 'if (browserIds.includes("")) return undefined;',
+        find: 'browserIds.includes(id) ? find(id, from) : undefined',
+        replace: 'browserIds.includes("") ? undefined : find(id, from)',
       },
     ],
     tests: browser,

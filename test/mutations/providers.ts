@@ -147,7 +147,7 @@ export const providers: readonly Mutation[] = [
     fault: 'the login page redirects to any path of the service',
     edits: [
       {
-        find: 'if (path === undefined || !path.startsWith(`${base}/account`)) return undefined;',
+        find: 'if (path === undefined || !path.startsWith(`${base}/`)) return undefined;',
         replace: 'return path;',
         in: 'pagePath',
       },

@@ -225,7 +225,7 @@ export const queriesAndRights: readonly Mutation[] = [
           'const isDangerous = touches(items, rules[name].affectsAdministrators);\nawait updateRecords(dbOf(caller), collection, rowsOf(items));',
       },
       {
-        find: 'if (withheld !== undefined) throw forbidden(`You are not allowed to write ${withheld} of ${name}`);',
+        find: "if (withheld !== undefined) throw new ApiError('FORBIDDEN', { reason: `You are not allowed to write ${withheld} of ${name}` });",
         replace: '',
       },
     ],

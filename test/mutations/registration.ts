@@ -312,7 +312,7 @@ export const registration: readonly Mutation[] = [
   {
     ids: [],
     fault: 'all exports run at the same time',
-    edits: [{ find: 'atOnce: 1, capacity: maxWaitingExports', replace: 'atOnce: 100, capacity: maxWaitingExports' }],
+    edits: [{ find: 'atOnce: 1, capacity: maxWaiting, reason', replace: 'atOnce: 100, capacity: maxWaiting, reason' }],
     tests: ['test/rate-limits/shared-cost.test.ts'],
   },
   {

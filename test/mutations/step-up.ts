@@ -156,7 +156,7 @@ export const stepUp: readonly Mutation[] = [
     tests: ['test/step-up/matrix.test.ts'],
   },
   without('a stale session changes the settings that control access', {
-    find: 'if (!names.every((name) => delegable.has(name))) await stepUp.requireFreshAdministrator(caller);',
+    find: 'if (!names.every((name) => delegableSettings.has(name))) await stepUp.requireFreshAdministrator(caller);',
   }),
   {
     ids: [],

@@ -62,7 +62,7 @@ export const writes: readonly Mutation[] = [
     fault: 'users who may update settings can change who may register',
     edits: [
       {
-        find: 'if (!caller.admin && !delegable.has(name))',
+        find: 'if (!caller.admin && !delegableSettings.has(name))',
         replace: "if (!caller.admin && name === 'public_policy')",
       },
     ],
@@ -283,8 +283,8 @@ export const writes: readonly Mutation[] = [
     fault: 'one caller’s queries can use more than half of the connections',
     edits: [
       {
-        find: 'connection.dbOf(userId ?? client.network)',
-        replace: '(userId ?? client.network) && connection.db',
+        find: 'const own = connection.dbOf(userId ?? network);',
+        replace: 'const own = (userId ?? network) && connection.db;',
       },
     ],
     tests: ['test/items/connections.test.ts'],
@@ -295,8 +295,8 @@ export const writes: readonly Mutation[] = [
     fault: 'the error for a forbidden update does not name the field',
     edits: [
       {
-        find: 'forbidden(`You are not allowed to write ${withheld} of ${name}`)',
-        replace: "forbidden('You are not allowed to write all of these fields')",
+        find: 'reason: `You are not allowed to write ${withheld} of ${name}`',
+        replace: "reason: 'You are not allowed to write all of these fields'",
       },
     ],
     tests: ['test/users/update.test.ts'],
@@ -306,8 +306,9 @@ export const writes: readonly Mutation[] = [
     fault: 'an update of several users does not return the address that waits for confirmation',
     edits: [
       {
-        find: 'return readUpdated(caller, name, updates, query);',
-        replace: 'return readResponse(caller, name, [...new Set(updates.flatMap((update) => update.keys))], query);',
+        find: 'return marked(caller, await readUpdated(caller, name, updates, query));',
+        replace:
+          'return marked(caller, await readResponse(caller, name, [...new Set(updates.flatMap((update) => update.keys))], query));',
       },
     ],
     tests: ['test/users/email-change.test.ts'],

@@ -33,7 +33,7 @@ const isWrittenByScripts = (folder: string) => existsSync(`pages/${folder}/start
 function namedKeys(folder: string): string[] {
   const { scripts, templates } = sourcesOf(folder);
   const inTemplates = [...templates.matchAll(/\bt\.(\w+)/g)].map(([, key = '']) => key);
-  const quoted = [...scripts.matchAll(/'(\w+)'/g)].map(([, key = '']) => key);
+  const quoted = [...scripts.matchAll(/['"](\w+)['"]/g)].map(([, key = '']) => key);
   if (!isWrittenByScripts(folder)) return [...inTemplates, ...quoted.filter((key) => forScripts.test(key))];
   const known = { ...textsOf('kit'), ...textsOf(folder) };
   const counted = quoted.flatMap((key) => [key, `${key}_one`, `${key}_other`]);
@@ -51,7 +51,11 @@ function keyPatterns(folder: string): string[][] {
       .join('')
       .split('\0'),
   );
-  return [...inScripts, ...inTemplates];
+  // Texts about a number of things have a key for each plural form.
+  const counted = isWrittenByScripts(folder)
+    ? inScripts.flatMap((parts) => ['_one', '_other'].map((form) => [...parts.slice(0, -1), `${parts.at(-1)}${form}`]))
+    : [];
+  return [...inScripts, ...counted, ...inTemplates];
 }
 
 /** Whether a key consists of the parts of a pattern, with known words between them. */

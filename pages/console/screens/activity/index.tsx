@@ -43,7 +43,10 @@ function Concerned({ collection, item, name }: ConcernedProps) {
   return <Link href={`/users/${item}`}>{name ?? item}</Link>;
 }
 
-const reasonText = ({ reason, code }: Event) => textIfAny(`user_failure_${reason ?? code}`) ?? reason ?? code;
+function reasonText({ reason, code }: Event) {
+  const why = reason ?? code ?? '';
+  return textIfAny(`user_failure_${why}`) ?? why;
+}
 
 const columns: readonly Column<Event>[] = [
   { key: 'timestamp', title: t('user_when'), cell: ({ timestamp }) => <Ago time={timestamp} /> },

@@ -275,6 +275,9 @@ function Providers() {
   );
 }
 
+/** What the service depends on. */
+const checkNames = ['database', 'redis', 'writes'] as const;
+
 /** Whether the service and its database work. Only administrators see the details. */
 function State() {
   const { data } = useApi('/server/health', { refreshMs: 30_000 });
@@ -285,14 +288,19 @@ function State() {
     <Card title={t('settings_state')}>
       <Facts>
         {version && <Fact name={t('settings_version')}>{version}</Fact>}
-        {Object.entries(checks).map(([name, check]) => (
-          <Fact key={name} name={textIfAny(`settings_check_${name}`) ?? name}>
-            <Badge tone={check.status === 'ok' ? 'good' : 'bad'}>{check.status}</Badge>{' '}
-            {'latency_ms' in check && (
-              <span class="muted">{t('settings_latency', { ms: numberText(Math.round(check.latency_ms)) })}</span>
-            )}
-          </Fact>
-        ))}
+        {checkNames
+          .flatMap((name) => {
+            const check = checks[name];
+            return check === undefined ? [] : [{ name, check }];
+          })
+          .map(({ name, check }) => (
+            <Fact key={name} name={textIfAny(`settings_check_${name}`) ?? name}>
+              <Badge tone={check.status === 'ok' ? 'good' : 'bad'}>{check.status}</Badge>{' '}
+              {'latency_ms' in check && (
+                <span class="muted">{t('settings_latency', { ms: numberText(Math.round(check.latency_ms)) })}</span>
+              )}
+            </Fact>
+          ))}
       </Facts>
     </Card>
   );

@@ -8,6 +8,8 @@ import { Ago } from '../../components/time.js';
 import { actionText, choiceText, t, textIfAny } from '../../texts.js';
 import type { UserItem } from './index.js';
 
+const reasonText = (why: string) => textIfAny(`user_failure_${why}`) ?? why;
+
 const columns: readonly Column<Activity>[] = [
   { key: 'action', title: t('user_event'), cell: ({ action }) => <strong>{actionText(action ?? '')}</strong> },
   {
@@ -16,9 +18,7 @@ const columns: readonly Column<Activity>[] = [
     cell: ({ outcome, reason, code }) => (
       <>
         <Badge tone={outcome === 'failure' ? 'bad' : 'good'}>{choiceText(outcome ?? '')}</Badge>{' '}
-        {outcome === 'failure' && (
-          <span class="muted">{textIfAny(`user_failure_${reason ?? code}`) ?? reason ?? code}</span>
-        )}
+        {outcome === 'failure' && <span class="muted">{reasonText(reason ?? code ?? '')}</span>}
       </>
     ),
   },

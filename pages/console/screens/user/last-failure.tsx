@@ -22,8 +22,9 @@ export function LastFailure({ user }: { user: UserItem }) {
   });
   const [last] = (data?.data ?? []) as Activity[];
   if (last?.outcome !== 'failure') return null;
-  const reason = textIfAny(`user_failure_${last.reason ?? last.code}`) ?? last.reason ?? last.code;
-  const help = textIfAny(`user_help_${last.reason ?? last.code}`);
+  const why = last.reason ?? last.code ?? '';
+  const reason = textIfAny(`user_failure_${why}`) ?? why;
+  const help = textIfAny(`user_help_${why}`);
   return (
     <Card title={t('user_last_failure')}>
       <div class="failure-reason">
