@@ -14,7 +14,7 @@ import {
   visibleText,
   waitForOwnAccount,
 } from '../helpers/browser/browser.js';
-import { listen } from '../helpers/servers/ports.js';
+import { freePort, listen } from '../helpers/servers/ports.js';
 import { createHome, startService } from '../helpers/service/service.js';
 import { asAdministrator, createUserOverHttp, type User, variables } from '../helpers/users/over-http.js';
 import { currentCode, previousCode } from '../helpers/users/totp.js';
@@ -187,8 +187,13 @@ t.test('users who must set up two-factor authentication see the whole page after
 });
 
 t.test('users who must set up two-factor authentication for an application return to it afterwards', async (t) => {
-  const user = await createUserOverHttp(service, { enforceTfa: true });
-  const call = await asAdministrator(service);
+  // The provider redirects to PUBLIC_URL.
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const home = await createHome(t, { prepared: true });
+  const provider = await startService(home, { ...variables, PORT: String(port), PUBLIC_URL: url });
+  const user = await createUserOverHttp(provider, { enforceTfa: true });
+  const call = await asAdministrator(provider);
   // The application: its page only has to exist.
   const server = createServer((_request, response) => response.end('The shop'));
   const callback = `http://127.0.0.1:${await listen(server)}/callback`;
@@ -198,7 +203,7 @@ t.test('users who must set up two-factor authentication for an application retur
   });
   const values = { name: 'The shop', type: 'public', first_party: true, redirect_uris: [callback] };
   const client = await call('POST', '/clients', values);
-  const person = await newPerson(browser, service);
+  const person = await newPerson(browser, provider);
   const { page } = person;
   const query = {
     client_id: String(client.id),
@@ -210,6 +215,8 @@ t.test('users who must set up two-factor authentication for an application retur
   };
   await signIn(person, user.email, user.password, `/oauth/authorize?${new URLSearchParams(query)}`);
   await waitForOwnAccount(person);
+  // Until the setup, the service refuses the rest of the account.
+  person.complaints();
   const link = page.getByRole('link', { name: 'Continue to The shop' });
   t.equal(await link.isVisible(), false, 'not before the setup');
   await setUp(person, user.password);
