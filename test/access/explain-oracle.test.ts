@@ -1,3 +1,5 @@
+// @suite not-everyday: tries hundreds of cases
+
 // @suite not-everyday: tries hundreds of setups
 
 import { randomUUID } from 'node:crypto';

@@ -13,7 +13,7 @@ const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
 /** What the service does regularly, for a new connection, or after the response: jobs, the audit log, times of use, and keys. */
 const isBackground = (text: string): boolean =>
-  /pgboss\.|"activity_chain"|(?:from|update) "activity"|to_regprocedure|pg_backend_pid|current_setting|"signing_keys"|"session_clients" where|update "(?:users|user_uses|sessions)"/.test(
+  /pgboss"?\.|"activity_chain"|"activity_counts"|"active_hours"|(?:from|update) "activity"|to_regprocedure|pg_backend_pid|current_setting|"signing_keys"|"session_clients" where|update "(?:users|user_uses|sessions)"/.test(
     text,
   );
 

@@ -79,7 +79,7 @@ t.test('a role is created from a template that is shown as sentences and in numb
   await page.getByText('Ada Lovelace: Editor').waitFor();
   await page.getByRole('button', { name: 'Add 1 member' }).press('Enter');
   await page.getByText('1 user now has the role Help.').waitFor();
-  await page.getByRole('cell', { name: /Ada Lovelace/ }).waitFor();
+  await page.getByRole('cell', { name: /^Ada Lovelace/ }).waitFor();
   const { role } = await read(person, `/users/${adaId}?fields=role.name`);
   t.strictSame(role, { name: 'Help' });
   await page.getByRole('button', { name: 'Undo' }).press('Enter');

@@ -98,7 +98,7 @@ export async function hasUncounted(db: Executor): Promise<boolean> {
   const [found] = await rows<{ exists: boolean }>(
     db,
     sql`select exists (select from ${activity} where position > (select counted_position from ${activityChain}))
-      or exists (select from ${activeHours}) as exists`,
+      or (select id from ${activeHours} order by id limit 1) is not null as exists`,
   );
   return found?.exists === true;
 }

@@ -71,28 +71,30 @@ export function BarChart({ label, points, series }: Props) {
         <span>{points[0]}</span>
         <span>{points.at(-1)}</span>
       </div>
-      <table class="visually-hidden" aria-labelledby={id}>
-        <thead>
-          <tr>
-            <th scope="col" />
-            {series.map(({ name }) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {points.map((point, index) => (
-            <tr key={point}>
-              <th scope="row">{point}</th>
-              {series.map(({ name, values }) => (
-                <td key={name}>{numberText(values[index] ?? 0)}</td>
+      <div class="visually-hidden">
+        <table aria-labelledby={id}>
+          <thead>
+            <tr>
+              <th scope="col" />
+              {series.map(({ name }) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
               ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {points.map((point, index) => (
+              <tr key={point}>
+                <th scope="row">{point}</th>
+                {series.map(({ name, values }) => (
+                  <td key={name}>{numberText(values[index] ?? 0)}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
     </figure>
   );
 }
