@@ -1,5 +1,3 @@
-// @suite not-everyday: tries hundreds of cases
-
 // @suite not-everyday: tries hundreds of setups
 
 import { randomUUID } from 'node:crypto';
