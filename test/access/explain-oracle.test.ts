@@ -462,6 +462,9 @@ async function checkWrite(told: Explained, { collection: name, action: what, ite
     else expect(told.allowed, false, 'allowed');
     return;
   }
+  // Administrators can change the administrator whose token the test uses, and then it could not continue.
+  const isRoot = item === root?.id || item === root?.role || item === root?.policy;
+  if (isRoot && told.because.every(({ permission }) => permission === null)) return expectAdministrator(told, headers);
   // Updates accept an ID, but ignore it.
   if (what === 'update' && field === 'id') return expect(told.allowed, false, 'allowed');
   const attempt = () => {
@@ -491,6 +494,13 @@ async function checkWrite(told: Explained, { collection: name, action: what, ite
   // The last administrator is protected whatever the rights.
   if (response.statusCode === 422) return;
   expect(told.allowed, isDone(response), `allowed: ${response.body}`);
+}
+
+/** Nothing but admin access allows it. */
+async function expectAdministrator(told: Explained, headers: object) {
+  if (!told.allowed) return;
+  const globals = await send('GET', '/policies/me/globals', headers);
+  expect(globals.json().data.admin_access, true, 'admin access');
 }
 
 function expect(told: unknown, real: unknown, what: string): void {
@@ -563,11 +573,15 @@ t.test(`explanations of ${runs} random setups equal what the API does`, { timeou
     const told: Explained = response.json().data;
     statistics[told.allowed ? 'allowed' : 'refused']++;
     expect(told.allowed, told.missing.length === 0, 'missing');
+    // Users whose role is deleted have no role, but nobody can have a deleted role.
+    if (told.missing.some(({ code }) => code === 'no_such_role')) return;
     // A role stands for users who are not stored, so what concerns the user's own row cannot be compared.
     const isExact =
       who !== 'role' || !/CURRENT_USER/.test(JSON.stringify([told.filter, generated.permissions, changes ?? 0]));
     const isComparable = who !== 'role' || (isExact && item !== people.member) || item === undefined;
     if (!isComparable) return;
+    // Whether a new item matches a rule depends on its values.
+    if (what === 'create' && changes?.permissions?.some((one) => one.id !== undefined && one.permissions)) return;
     if (what === 'read') await checkRead(told, question, headers, isExact);
     else await checkWrite(told, question, headers);
   });
