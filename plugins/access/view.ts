@@ -38,9 +38,9 @@ export function accessViewOf(caller: Caller, now: Date, reach: UserReach | null 
       owner === undefined || reach === null ? null : { kind: 'reachable', field: owner, reach };
     const grants =
       known.get(name) ??
-      [...granted(caller, name, variables), ...ownGrants(caller, name, variables)].map((grant) => ({
+      [...granted(caller, name, variables), ...ownGrants(caller, name, variables)].map(({ rule, ...grant }) => ({
         ...grant,
-        rule: both(within, grant.rule),
+        rule: both(within, rule),
       }));
     known.set(name, grants);
     return grants;
