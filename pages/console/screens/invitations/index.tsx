@@ -1,22 +1,19 @@
-import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import { post, remove } from '../../api/client.js';
+import { remove } from '../../api/client.js';
 import type { User } from '../../api/types.js';
 import { changed, usePage } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
 import { useUrlState } from '../../app/url-state.js';
 import { Button } from '../../components/button.js';
-import { ask, Dialog } from '../../components/dialog.js';
+import { ask } from '../../components/dialog.js';
 import { Failure } from '../../components/failure.js';
-import { TextField } from '../../components/field.js';
-import { Form } from '../../components/form.js';
+import { askToResend, Invite } from '../../components/invite.js';
 import { Empty, Screen } from '../../components/layout.js';
-import { type Picked, Picker } from '../../components/picker.js';
 import { SearchField } from '../../components/search-field.js';
 import { type Column, Pager, Table } from '../../components/table.js';
 import { Ago } from '../../components/time.js';
 import { toast } from '../../components/toast.js';
-import { fieldText, t, tn } from '../../texts.js';
+import { fieldText, t } from '../../texts.js';
 
 type Invited = User & { role?: { id: string; name: string } | null };
 
@@ -33,17 +30,9 @@ export default function Invitations() {
   });
   const mayInvite = can('create', 'users');
 
-  const resend = (user: Invited) =>
-    ask({
-      title: t('user_resend_invitation_title', { name: user.email ?? '' }),
-      text: t('user_resend_invitation_text', { email: user.email ?? '' }),
-      action: t('user_resend_invitation'),
-      isDangerous: false,
-      act: async () => {
-        await post('/users/invite', { email: user.email ?? '', ...(user.role ? { role: user.role.id } : {}) });
-        toast(t('user_resend_invitation_done', { email: user.email ?? '' }));
-      },
-    });
+  const resend = ({ email, role }: Invited) => {
+    if (email) askToResend({ email, name: email, role: role?.id });
+  };
   const revoke = (user: Invited) =>
     ask({
       title: t('invitations_revoke_title', { email: user.email ?? '' }),
@@ -118,50 +107,7 @@ export default function Invitations() {
         }
       />
       <Pager number={list.number} next={list.next} previous={list.previous} />
-      {state.new && mayInvite && <Invite close={() => change({ new: undefined })} />}
+      {state.new && mayInvite && <Invite onClose={() => change({ new: undefined })} />}
     </Screen>
-  );
-}
-
-const addressesIn = (text: string): string[] =>
-  text
-    .split(/[\s,;]+/)
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-
-function Invite({ close }: { close: () => void }) {
-  const [typed, setTyped] = useState('');
-  const [role, setRole] = useState<Picked>();
-  const addresses = addressesIn(typed);
-  const send = async () => {
-    await post('/users/invite', { email: addresses, ...(role ? { role: role.id } : {}) });
-    void changed('users');
-    toast(tn('invitations_sent', addresses.length));
-    close();
-  };
-  return (
-    <Dialog title={t('invitations_new_title')} lead={t('invitations_new_lead')} onClose={close}>
-      <Form
-        submit={addresses.length > 1 ? tn('invitations_send', addresses.length) : t('invitations_send_one')}
-        fields={['email', 'role']}
-        onSubmit={send}
-        onCancel={close}
-        disabled={addresses.length === 0}
-      >
-        {(faultOf) => (
-          <>
-            <TextField
-              label={t('invitations_addresses')}
-              hint={t('invitations_addresses_hint')}
-              value={typed}
-              onInput={setTyped}
-              lines={3}
-              fault={faultOf('email')}
-            />
-            <Picker kind="roles" label={fieldText('role')} value={role} onChange={setRole} />
-          </>
-        )}
-      </Form>
-    </Dialog>
   );
 }

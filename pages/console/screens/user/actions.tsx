@@ -3,6 +3,7 @@ import { patch, post, remove } from '../../api/client.js';
 import { changed } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
 import { ask } from '../../components/dialog.js';
+import { askToResend } from '../../components/invite.js';
 import { Menu } from '../../components/menu.js';
 import { toast } from '../../components/toast.js';
 import { choiceText, t } from '../../texts.js';
@@ -59,17 +60,7 @@ export function Actions({ user, name, reload }: Props) {
           can('create', 'users') && {
             text: t('user_resend_invitation'),
             icon: 'invitation',
-            onSelect: () =>
-              ask({
-                title: t('user_resend_invitation_title', { name }),
-                text: t('user_resend_invitation_text', { email }),
-                action: t('user_resend_invitation'),
-                isDangerous: false,
-                act: async () => {
-                  await post('/users/invite', { email, role: user.role?.id ?? '' });
-                  toast(t('user_resend_invitation_done', { email }));
-                },
-              }),
+            onSelect: () => askToResend({ email, name, role: user.role?.id }),
           },
         isAdmin && {
           text: t('user_unlock'),

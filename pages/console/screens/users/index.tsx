@@ -7,6 +7,7 @@ import { Button } from '../../components/button.js';
 import { ColumnPicker } from '../../components/column-picker.js';
 import { Failure } from '../../components/failure.js';
 import { FilterBar } from '../../components/filters/filter-bar.js';
+import { Invite } from '../../components/invite.js';
 import { Empty, Screen } from '../../components/layout.js';
 import { Menu } from '../../components/menu.js';
 import { nameOf } from '../../components/person.js';
@@ -18,7 +19,6 @@ import { columnFields, columnNames, columnsOf, type Row, requestedFields, usualC
 import { type Count, maxCounted, useCount } from './count.js';
 import { CreateUser } from './create.js';
 import { canDownload, download, listUrl } from './export.js';
-import { Invite } from './invite.js';
 import { useSelection } from './selection.js';
 import { SelectionBar } from './selection-bar.js';
 import { type ViewState, Views } from './views.js';

@@ -1,12 +1,12 @@
-import { post } from '../../api/client.js';
-import { changed } from '../../api/use-api.js';
-import { useDraft } from '../../app/draft.js';
-import { Dialog } from '../../components/dialog.js';
-import { TextField } from '../../components/field.js';
-import { Form } from '../../components/form.js';
-import { type Picked, Picker } from '../../components/picker.js';
-import { toast } from '../../components/toast.js';
-import { t, tn } from '../../texts.js';
+import { post } from '../api/client.js';
+import { changed } from '../api/use-api.js';
+import { useDraft } from '../app/draft.js';
+import { t, tn } from '../texts.js';
+import { ask, Dialog } from './dialog.js';
+import { TextField } from './field.js';
+import { Form } from './form.js';
+import { type Picked, Picker } from './picker.js';
+import { toast } from './toast.js';
 
 /** How many addresses a request contains. */
 const maxPerRequest = 100;
@@ -69,4 +69,26 @@ export function Invite({ onClose }: { onClose: () => void }) {
       </Form>
     </Dialog>
   );
+}
+
+interface Invited {
+  email: string;
+  /** What the user is called. */
+  name: string;
+  /** The ID of the role. Undefined: the user has none, or the caller can't read it. */
+  role: string | undefined;
+}
+
+/** Asks whether to send an invitation again. */
+export function askToResend({ email, name, role }: Invited): void {
+  ask({
+    title: t('user_resend_invitation_title', { name }),
+    text: t('user_resend_invitation_text', { email }),
+    action: t('user_resend_invitation'),
+    isDangerous: false,
+    act: async () => {
+      await post('/users/invite', { email, ...(role === undefined ? {} : { role }) });
+      toast(t('user_resend_invitation_done', { email }));
+    },
+  });
 }
