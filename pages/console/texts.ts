@@ -30,7 +30,7 @@ export function tn(key: CountedKey, count: number, values: Values = {}): string 
   return text(exact in page.texts ? exact : `${key}_other`, asTexts({ ...values, count: numberText(count) }));
 }
 
-/** A text with a key that is put together, such as that of a field. Undefined: there is none. */
+/** A text whose key is built at run time, such as the name of a field. Undefined if there is no such text. */
 export const textIfAny = (key: string): string | undefined => page.texts[key];
 
 /** The name of a field. Fields without a text, such as those of a newer version of the API, are named after the API. */
@@ -43,6 +43,12 @@ export const choiceText = (value: string): string => textIfAny(`choice_${value}`
 /** The name of something that happened, as the audit log stores it. */
 export const actionText = (action: string): string =>
   textIfAny(`action_${action}`) ?? action.charAt(0).toUpperCase() + action.slice(1).replaceAll('_', ' ');
+
+/** Why an event of the audit log failed. */
+export function reasonText({ reason, code }: { reason?: string | null; code?: string | null }): string {
+  const why = reason ?? code ?? '';
+  return textIfAny(`user_failure_${why}`) ?? why;
+}
 
 /** Why a request failed: the API's own words where it has some, because they name the field or the limit. */
 export function failureMessage(failure: unknown): string {

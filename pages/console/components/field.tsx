@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useId } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 
 interface Labeled {
   label: string;
@@ -82,6 +82,40 @@ export function TextField({ value, onInput, type = 'text', lines, ...rest }: Tex
           />
         )
       }
+    />
+  );
+}
+
+/** The values in a text in which commas separate them. */
+export const listIn = (text: string): string[] => partsOf(text, ',');
+
+const partsOf = (text: string, separator: string | RegExp): string[] =>
+  text
+    .split(separator)
+    .map((part) => part.trim())
+    .filter(Boolean);
+
+interface ListProps extends Omit<TextProps, 'value' | 'onInput' | 'type'> {
+  value: readonly string[];
+  onChange: (value: string[]) => void;
+}
+
+/**
+ * A text field for several values, one on each line or, if it has only one line, separated by commas. What the user types stays as it is,
+ * so that a separator does not disappear before the next value.
+ */
+export function ListField({ value, onChange, ...rest }: ListProps) {
+  const [separator, joint] = rest.lines === undefined ? [',', ', '] : [/\s+/, '\n'];
+  const written = value.join(joint);
+  const [typed, setTyped] = useState(written);
+  return (
+    <TextField
+      {...rest}
+      value={partsOf(typed, separator).join(joint) === written ? typed : written}
+      onInput={(text) => {
+        setTyped(text);
+        onChange(partsOf(text, separator));
+      }}
     />
   );
 }

@@ -41,3 +41,14 @@ export function Avatar({ person, size = 'small' }: { person: Person; size?: 'sma
     </span>
   );
 }
+
+/** A user in a table. The address is below the name, unless it stands for it. */
+export const PersonCell = ({ person, id }: { person: Person; id: string | undefined }) => (
+  <span class="person-cell">
+    <Avatar person={person} />
+    <span>
+      <strong>{nameOf(person, id)}</strong>
+      {fullName(person) && person.email && <span class="hint">{person.email}</span>}
+    </span>
+  </span>
+);

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { type Collection, type Field, fieldAt } from '../../model/fields.js';
 import { choiceText, t } from '../../texts.js';
-import { CheckField, SelectField, TextField } from '../field.js';
+import { CheckField, ListField, listIn, SelectField, TextField } from '../field.js';
 import { ManyPicker } from '../picker.js';
 import type { FieldCondition } from './conditions.js';
 import {
@@ -56,10 +56,7 @@ function draftOf(condition: FieldCondition | undefined): Draft {
 function operandOf({ input }: Comparison, { filter }: Field, draft: Draft): unknown {
   const { text, list, age, from, to } = draft;
   const moments = [from, to].map((value) => (value === '' ? undefined : new Date(value).toISOString()));
-  const texts = text
-    .split(',')
-    .map((part) => part.trim())
-    .filter(Boolean);
+  const texts = listIn(text);
   const count = Number.parseInt(age.count, 10);
   switch (input) {
     case 'nothing':
@@ -177,19 +174,12 @@ export function ConditionEditor({ collection, path, condition, names, onApply }:
             }}
           />
         ) : (
-          <TextField
+          <ListField
             label={t('filter_value')}
             isLabelHidden
-            value={draft.list.join(', ')}
+            value={draft.list}
             hint={t('filter_list_hint')}
-            onInput={(text) =>
-              set({
-                list: text
-                  .split(',')
-                  .map((part) => part.trim())
-                  .filter(Boolean),
-              })
-            }
+            onChange={(list) => set({ list })}
           />
         ))}
       {input === 'ago' && (

@@ -16,7 +16,7 @@ import { Picker } from '../../components/picker.js';
 import { type Column, Pager, Table } from '../../components/table.js';
 import { Ago, Time } from '../../components/time.js';
 import { fieldOf } from '../../model/fields.js';
-import { actionText, choiceText, fieldText, t, textIfAny } from '../../texts.js';
+import { actionText, choiceText, fieldText, reasonText, t, textIfAny } from '../../texts.js';
 
 type Event = Omit<Activity, 'user'> & { user?: User | string | null };
 
@@ -24,7 +24,7 @@ type Event = Omit<Activity, 'user'> & { user?: User | string | null };
 const liveMs = 5_000;
 
 /** Who did it: the name of the user, if the caller may read it. */
-export function Actor({ user }: { user: Event['user'] }) {
+function Actor({ user }: { user: Event['user'] }) {
   if (!user) return <span class="muted">{t('activity_nobody')}</span>;
   const id = typeof user === 'string' ? user : (user.id ?? '');
   return <Link href={`/users/${id}`}>{typeof user === 'string' ? id : nameOf(user, id)}</Link>;
@@ -41,11 +41,6 @@ function Concerned({ collection, item, name }: ConcernedProps) {
   const kind = collection ? (textIfAny(`nav_${collection}`) ?? fieldText(collection)) : '–';
   if (collection !== 'users' || !item) return <>{kind}</>;
   return <Link href={`/users/${item}`}>{name ?? item}</Link>;
-}
-
-function reasonText({ reason, code }: Event) {
-  const why = reason ?? code ?? '';
-  return textIfAny(`user_failure_${why}`) ?? why;
 }
 
 const columns: readonly Column<Event>[] = [

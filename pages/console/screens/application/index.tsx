@@ -4,32 +4,21 @@ import { patch, post, remove } from '../../api/client.js';
 import type { Client, Schemas } from '../../api/types.js';
 import { changed, useApi } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
-import { useDraft } from '../../app/draft.js';
+import { useEdits, type Values } from '../../app/edits.js';
 import type { ScreenProps } from '../../app/screens.js';
 import { Badge } from '../../components/badge.js';
 import { Button } from '../../components/button.js';
 import { ask, Dialog } from '../../components/dialog.js';
 import { Failure } from '../../components/failure.js';
-import { CheckField, SelectField, TextField } from '../../components/field.js';
 import { Form } from '../../components/form.js';
 import { Card, Copyable, Fact, Facts, Screen } from '../../components/layout.js';
 import { Time } from '../../components/time.js';
 import { toast } from '../../components/toast.js';
-import { type Field, fieldsOf } from '../../model/fields.js';
+import { ValueField } from '../../components/value-field.js';
+import { fieldsOf } from '../../model/fields.js';
 import { page } from '../../page-data.js';
 import { fieldText, t, textIfAny } from '../../texts.js';
 
-type Values = Record<string, unknown>;
-
-/** Lists with one value per line. */
-const lines = new Set([
-  'redirect_uris',
-  'post_logout_redirect_uris',
-  'allowed_origins',
-  'scopes',
-  'resources',
-  'grant_types',
-]);
 const editable = fieldsOf('clients').filter(({ updatable }) => updatable);
 
 /** One application: what it may do, and its secret. */
@@ -103,40 +92,42 @@ export default function ApplicationScreen({ params: { id = '' } }: ScreenProps) 
 }
 
 function ClientForm({ client, reload, mayEdit }: { client: Client; reload: () => void; mayEdit: boolean }) {
-  const [draft, setDraft, clearDraft] = useDraft<Values>(`application-${client.id}`, {});
-  const stored = client as Values;
   const shown = editable.filter(({ name }) => name in client);
-  const changes = Object.fromEntries(
-    Object.entries(draft).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(stored[name])),
-  );
-  const hasChanges = Object.keys(changes).length > 0;
-  const save = async () => {
-    const before = Object.fromEntries(Object.keys(changes).map((name) => [name, stored[name]]));
-    const send = (values: Values) =>
-      patch('/clients/{id}', values as Schemas['ClientChangesById'], { params: { id: client.id ?? '' } }).then(reload);
-    await send(changes);
-    clearDraft();
-    void changed('clients');
-    toast(t('application_saved', { name: client.name ?? '' }), { undo: () => send(before) });
-  };
+  const send = (values: Values) =>
+    patch('/clients/{id}', values as Schemas['ClientChangesById'], { params: { id: client.id ?? '' } }).then(() => {
+      reload();
+      void changed('clients');
+    });
+  const saved = t('application_saved', { name: client.name ?? '' });
+  const edits = useEdits(`application-${client.id}`, client as Values, send, saved);
   return (
     <Card title={t('application_settings')}>
       <Form
         submit={t('save')}
         fields={shown.map(({ name }) => name)}
-        onSubmit={save}
-        disabled={!hasChanges}
-        {...(hasChanges ? { onCancel: clearDraft } : {})}
+        onSubmit={edits.save}
+        disabled={!edits.hasChanges}
+        {...(edits.hasChanges ? { onCancel: edits.discard } : {})}
       >
         {(faultOf) =>
           shown.map((field) => (
-            <ClientField
+            <ValueField
               key={field.name}
               field={field}
-              value={field.name in draft ? draft[field.name] : stored[field.name]}
+              label={fieldText(field.name)}
+              hint={hintOf(field)}
+              value={edits.valueOf(field.name)}
+              // Without a list, a client may ask for all scopes.
+              onChange={(value) =>
+                edits.set(
+                  field.name,
+                  field.name === 'scopes' && Array.isArray(value) && value.length === 0 ? null : value,
+                )
+              }
               disabled={!mayEdit}
               fault={faultOf(field.name)}
-              onChange={(value) => setDraft({ ...draft, [field.name]: value })}
+              choiceText={(choice) => choice}
+              lines={field.type === 'list' ? 3 : undefined}
             />
           ))
         }
@@ -145,54 +136,7 @@ function ClientForm({ client, reload, mayEdit }: { client: Client; reload: () =>
   );
 }
 
-interface FieldProps {
-  field: Field;
-  value: unknown;
-  disabled: boolean;
-  fault: string | undefined;
-  onChange: (value: unknown) => void;
-}
-
-function ClientField({ field: { name, type, choices }, value, disabled, fault, onChange }: FieldProps) {
-  const label = fieldText(name);
-  const hint = textIfAny(`application_${name}_hint`);
-  const labeled = { label, fault, disabled, ...(hint === undefined ? {} : { hint }) };
-  if (type === 'boolean')
-    return (
-      <CheckField
-        label={label}
-        checked={value === true}
-        disabled={disabled}
-        onChange={onChange}
-        {...(hint === undefined ? {} : { hint })}
-      />
-    );
-  if (type === 'choice')
-    return (
-      <SelectField
-        {...labeled}
-        value={String(value)}
-        options={(choices ?? []).map((one) => ({ value: one, text: one }))}
-        onChange={onChange}
-      />
-    );
-  if (lines.has(name))
-    return (
-      <TextField
-        {...labeled}
-        lines={3}
-        value={Array.isArray(value) ? value.join('\n') : ''}
-        onInput={(input) => onChange(input === '' && name === 'scopes' ? null : input.split(/\s+/).filter(Boolean))}
-      />
-    );
-  return (
-    <TextField
-      {...labeled}
-      value={value === null || value === undefined ? '' : String(value)}
-      onInput={(input) => onChange(input === '' ? null : input)}
-    />
-  );
-}
+const hintOf = ({ name }: { name: string }) => textIfAny(`application_${name}_hint`);
 
 function Secret({ id, name }: { id: string; name: string }) {
   const [secret, setSecret] = useState<string>();

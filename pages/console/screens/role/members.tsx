@@ -10,7 +10,7 @@ import { Dialog } from '../../components/dialog.js';
 import { Failure } from '../../components/failure.js';
 import { Form } from '../../components/form.js';
 import { Empty } from '../../components/layout.js';
-import { Avatar, fullName, nameOf } from '../../components/person.js';
+import { nameOf, PersonCell } from '../../components/person.js';
 import { ManyPicker, type Picked } from '../../components/picker.js';
 import { SearchField } from '../../components/search-field.js';
 import { type Column, Pager, Table } from '../../components/table.js';
@@ -24,15 +24,7 @@ const columns: readonly Column<Row>[] = [
   {
     key: 'name',
     title: t('users_name'),
-    cell: (user) => (
-      <span class="person-cell">
-        <Avatar person={user} />
-        <span>
-          <strong>{nameOf(user, user.id)}</strong>
-          {fullName(user) && <span class="hint">{user.email}</span>}
-        </span>
-      </span>
-    ),
+    cell: (user) => <PersonCell person={user} id={user.id} />,
   },
   {
     key: 'status',

@@ -3,18 +3,17 @@ import type { Schemas, Settings } from '../../api/types.js';
 import { useApi } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
 import { useDraft } from '../../app/draft.js';
+import { useEdits, type Values } from '../../app/edits.js';
 import { Badge } from '../../components/badge.js';
 import { Failure } from '../../components/failure.js';
-import { CheckField, SelectField, TextField } from '../../components/field.js';
+import { SelectField, TextField } from '../../components/field.js';
 import { Form } from '../../components/form.js';
 import { Card, Fact, Facts, Screen } from '../../components/layout.js';
 import { Picker } from '../../components/picker.js';
-import { toast } from '../../components/toast.js';
+import { ValueField } from '../../components/value-field.js';
 import { type Field, fieldsOf } from '../../model/fields.js';
 import { page } from '../../page-data.js';
 import { choiceText, numberText, type TextKey, t, textIfAny } from '../../texts.js';
-
-type Values = Record<string, unknown>;
 
 /** The settings in groups. Those that no group names, such as new ones, are in the last group. */
 const groups = [
@@ -77,38 +76,28 @@ interface GroupProps {
 
 function Group({ title, fields, settings, reload }: GroupProps) {
   const { canUse } = useAccess();
-  const [draft, setDraft, clearDraft] = useDraft<Values>(`settings-${fields[0]?.name}`, {});
-  const stored = settings as Values;
   const shown = fields.filter(({ name }) => name in settings);
-  const changes = Object.fromEntries(
-    Object.entries(draft).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(stored[name])),
-  );
-  const hasChanges = Object.keys(changes).length > 0;
-  const save = async () => {
-    const before = Object.fromEntries(Object.keys(changes).map((name) => [name, stored[name]]));
-    const send = (values: Values) => patch('/settings', values as Schemas['SettingsInput']).then(reload);
-    await send(changes);
-    clearDraft();
-    toast(t('settings_saved', { group: title }), { undo: () => send(before) });
-  };
+  const send = (values: Values) => patch('/settings', values as Schemas['SettingsInput']).then(reload);
+  const saved = t('settings_saved', { group: title });
+  const edits = useEdits(`settings-${fields[0]?.name}`, settings as Values, send, saved);
   return (
     <Card title={title}>
       <Form
         submit={t('save')}
         fields={shown.map(({ name }) => name)}
-        onSubmit={save}
-        disabled={!hasChanges}
-        {...(hasChanges ? { onCancel: clearDraft } : {})}
+        onSubmit={edits.save}
+        disabled={!edits.hasChanges}
+        {...(edits.hasChanges ? { onCancel: edits.discard } : {})}
       >
         {(faultOf) =>
           shown.map((field) => (
             <Setting
               key={field.name}
               field={field}
-              value={field.name in draft ? draft[field.name] : stored[field.name]}
+              value={edits.valueOf(field.name)}
               disabled={!canUse('update', 'settings', field.name)}
               fault={faultOf(field.name)}
-              onChange={(value) => setDraft({ ...draft, [field.name]: value })}
+              onChange={(value) => edits.set(field.name, value)}
             />
           ))
         }
@@ -133,16 +122,6 @@ function Setting({ field, value, disabled, fault, onChange }: SettingProps) {
   const kind = pickers[name];
   if (kind)
     return <PickedSetting kind={kind} label={label} hint={hint} id={value} disabled={disabled} onChange={onChange} />;
-  if (type === 'boolean')
-    return (
-      <CheckField
-        label={label}
-        checked={value === true}
-        disabled={disabled}
-        onChange={onChange}
-        {...(hint === undefined ? {} : { hint })}
-      />
-    );
   if (name === 'default_language')
     return (
       <SelectField
@@ -152,36 +131,8 @@ function Setting({ field, value, disabled, fault, onChange }: SettingProps) {
         onChange={onChange}
       />
     );
-  if (type === 'choice')
-    return (
-      <SelectField
-        {...labeled}
-        value={String(value)}
-        options={(field.choices ?? []).map((one) => ({ value: one, text: choiceText(one) }))}
-        onChange={onChange}
-      />
-    );
   if (type === 'json') return <JsonSetting {...labeled} value={value} onChange={onChange} />;
-  const isList = type === 'list';
-  const text = Array.isArray(value) ? value.join(', ') : value === null || value === undefined ? '' : String(value);
-  return (
-    <TextField
-      {...labeled}
-      value={text}
-      type={type === 'number' ? 'number' : 'text'}
-      onInput={(input) => {
-        if (isList)
-          onChange(
-            input
-              .split(',')
-              .map((part) => part.trim())
-              .filter(Boolean),
-          );
-        else if (input.trim() === '') onChange(null);
-        else onChange(type === 'number' ? Number(input) : input);
-      }}
-    />
-  );
+  return <ValueField {...labeled} field={field} value={value} onChange={onChange} choiceText={choiceText} />;
 }
 
 /** A setting that is JSON, such as a filter. While the text is not valid, the setting keeps its last valid value. */

@@ -5,20 +5,18 @@ import { Failure } from '../../components/failure.js';
 import { Empty } from '../../components/layout.js';
 import { type Column, Pager, Table } from '../../components/table.js';
 import { Ago } from '../../components/time.js';
-import { actionText, choiceText, t, textIfAny } from '../../texts.js';
+import { actionText, choiceText, reasonText, t } from '../../texts.js';
 import type { UserItem } from './index.js';
-
-const reasonText = (why: string) => textIfAny(`user_failure_${why}`) ?? why;
 
 const columns: readonly Column<Activity>[] = [
   { key: 'action', title: t('user_event'), cell: ({ action }) => <strong>{actionText(action ?? '')}</strong> },
   {
     key: 'outcome',
     title: t('user_outcome'),
-    cell: ({ outcome, reason, code }) => (
+    cell: ({ outcome, ...event }) => (
       <>
         <Badge tone={outcome === 'failure' ? 'bad' : 'good'}>{choiceText(outcome ?? '')}</Badge>{' '}
-        {outcome === 'failure' && <span class="muted">{reasonText(reason ?? code ?? '')}</span>}
+        {outcome === 'failure' && <span class="muted">{reasonText(event)}</span>}
       </>
     ),
   },

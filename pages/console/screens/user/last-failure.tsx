@@ -5,7 +5,7 @@ import { useAccess } from '../../app/access.js';
 import { Icon } from '../../components/icon.js';
 import { Card } from '../../components/layout.js';
 import { Ago } from '../../components/time.js';
-import { t, textIfAny } from '../../texts.js';
+import { reasonText, t, textIfAny } from '../../texts.js';
 import type { UserItem } from './index.js';
 
 /** Why the last sign-in failed, and what helps. */
@@ -23,7 +23,6 @@ export function LastFailure({ user }: { user: UserItem }) {
   const [last] = (data?.data ?? []) as Activity[];
   if (last?.outcome !== 'failure') return null;
   const why = last.reason ?? last.code ?? '';
-  const reason = textIfAny(`user_failure_${why}`) ?? why;
   const help = textIfAny(`user_help_${why}`);
   return (
     <Card title={t('user_last_failure')}>
@@ -31,7 +30,7 @@ export function LastFailure({ user }: { user: UserItem }) {
         <Icon name="warning" />
         <div>
           <p>
-            <strong>{reason}</strong>
+            <strong>{reasonText(last)}</strong>
           </p>
           {help && <p class="hint">{help}</p>}
           <p class="hint">

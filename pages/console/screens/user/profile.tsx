@@ -3,15 +3,14 @@ import { patch } from '../../api/client.js';
 import type { Schemas } from '../../api/types.js';
 import { changed } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
-import { useDraft } from '../../app/draft.js';
+import { useEdits, type Values } from '../../app/edits.js';
 import { Button } from '../../components/button.js';
-import { CheckField, SelectField, TextField } from '../../components/field.js';
 import { Form } from '../../components/form.js';
 import { Card, Fact, Facts } from '../../components/layout.js';
 import { nameOf } from '../../components/person.js';
 import { Ago, Time } from '../../components/time.js';
-import { toast } from '../../components/toast.js';
-import { type Field, fieldsOf } from '../../model/fields.js';
+import { ValueField } from '../../components/value-field.js';
+import { fieldsOf } from '../../model/fields.js';
 import { choiceText, fieldText, t } from '../../texts.js';
 import type { UserItem } from './index.js';
 import { LastFailure } from './last-failure.js';
@@ -42,22 +41,6 @@ const inOrder = [
   ...editable.filter(({ name }) => !usual.includes(name)),
 ];
 
-type Values = Record<string, unknown>;
-
-const storedValue = (user: UserItem, name: string): unknown => (user as Values)[name] ?? null;
-/** Texts that are empty are stored as null, and lists are written with commas. */
-const toInput = (value: unknown): string =>
-  Array.isArray(value) ? value.join(', ') : value === null ? '' : String(value);
-const fromInput = (field: Field, input: string): unknown => {
-  if (input.trim() === '') return null;
-  return field.type === 'list'
-    ? input
-        .split(',')
-        .map((part) => part.trim())
-        .filter(Boolean)
-    : input;
-};
-
 interface Props {
   user: UserItem;
   reload: () => void;
@@ -68,41 +51,43 @@ export function Profile({ user, reload }: Props) {
   const [showsAll, setShowsAll] = useState(false);
   const readable = inOrder.filter(({ name }) => name in user);
   const shown = showsAll ? readable : readable.filter(({ name }) => usual.includes(name));
-  const [draft, setDraft, clearDraft] = useDraft<Values>(`user-${user.id}`, {});
-  const changes = Object.fromEntries(
-    Object.entries(draft).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(storedValue(user, name))),
-  );
-  const set = (name: string, value: unknown) => setDraft({ ...draft, [name]: value });
-  const save = async () => {
-    const before = Object.fromEntries(Object.keys(changes).map((name) => [name, storedValue(user, name)]));
-    const send = (values: Values) =>
-      patch('/users/{id}', values as Schemas['UserChangesById'], { params: { id: user.id } }).then(reload);
-    await send(changes);
-    clearDraft();
-    void changed('users');
-    toast(t('user_saved', { name: nameOf(user, user.id) }), { undo: () => send(before) });
-  };
+  const send = (values: Values) =>
+    patch('/users/{id}', values as Schemas['UserChangesById'], { params: { id: user.id } }).then(() => {
+      reload();
+      void changed('users');
+    });
+  const saved = t('user_saved', { name: nameOf(user, user.id) });
+  const edits = useEdits(`user-${user.id}`, user as Values, send, saved);
   return (
     <div class="split">
       <Card title={t('user_profile')}>
         <Form
           submit={t('save')}
           fields={readable.map(({ name }) => name)}
-          onSubmit={save}
-          disabled={Object.keys(changes).length === 0}
-          {...(Object.keys(changes).length > 0 ? { onCancel: clearDraft } : {})}
+          onSubmit={edits.save}
+          disabled={!edits.hasChanges}
+          {...(edits.hasChanges ? { onCancel: edits.discard } : {})}
         >
           {(faultOf) => (
             <>
               <div class="form-grid">
                 {shown.map((field) => (
-                  <FieldInput
+                  <ValueField
                     key={field.name}
                     field={field}
-                    value={field.name in draft ? draft[field.name] : storedValue(user, field.name)}
-                    onChange={(value) => set(field.name, value)}
+                    label={fieldText(field.name)}
+                    hint={field.type === 'list' ? t('user_list_hint') : undefined}
+                    // An empty list is stored as null.
+                    value={edits.valueOf(field.name)}
+                    onChange={(value) =>
+                      edits.set(field.name, Array.isArray(value) && value.length === 0 ? null : value)
+                    }
                     disabled={!canUse('update', 'users', field.name)}
                     fault={faultOf(field.name)}
+                    choiceText={choiceText}
+                    noChoice={t('none')}
+                    type={field.name === 'email' ? 'email' : 'text'}
+                    lines={field.name === 'description' ? 3 : undefined}
                   />
                 ))}
               </div>
@@ -142,45 +127,5 @@ export function Profile({ user, reload }: Props) {
         </Card>
       </div>
     </div>
-  );
-}
-
-interface InputProps {
-  field: Field;
-  value: unknown;
-  onChange: (value: unknown) => void;
-  disabled: boolean;
-  fault: string | undefined;
-}
-
-function FieldInput({ field, value, onChange, disabled, fault }: InputProps) {
-  const label = fieldText(field.name);
-  if (field.type === 'boolean')
-    return <CheckField label={label} checked={value === true} disabled={disabled} onChange={onChange} />;
-  if (field.type === 'choice')
-    return (
-      <SelectField
-        label={label}
-        value={toInput(value)}
-        disabled={disabled}
-        fault={fault}
-        options={[
-          { value: '', text: t('none') },
-          ...(field.choices ?? []).map((one) => ({ value: one, text: choiceText(one) })),
-        ]}
-        onChange={(next) => onChange(next === '' ? null : next)}
-      />
-    );
-  return (
-    <TextField
-      label={label}
-      value={toInput(value)}
-      disabled={disabled}
-      fault={fault}
-      type={field.name === 'email' ? 'email' : 'text'}
-      onInput={(input) => onChange(fromInput(field, input))}
-      {...(field.type === 'list' ? { hint: t('user_list_hint') } : {})}
-      {...(field.name === 'description' ? { lines: 3 } : {})}
-    />
   );
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { User } from '../../api/types.js';
 import type { Access } from '../../app/access.js';
 import { Badge, StatusBadge } from '../../components/badge.js';
-import { Avatar, fullName, nameOf } from '../../components/person.js';
+import { PersonCell } from '../../components/person.js';
 import type { Column } from '../../components/table.js';
 import { Ago } from '../../components/time.js';
 import { type Collection, type Field, fieldOf, fieldsOf } from '../../model/fields.js';
@@ -91,15 +91,7 @@ export function columnsOf(
       key: 'name',
       title: t('users_name'),
       ...(sortOfName === undefined ? {} : sort(sortOfName)),
-      cell: (user) => (
-        <span class="person-cell">
-          <Avatar person={user} />
-          <span>
-            <strong>{nameOf(user, user.id)}</strong>
-            {fullName(user) && user.email && <span class="hint">{user.email}</span>}
-          </span>
-        </span>
-      ),
+      cell: (user) => <PersonCell person={user} id={user.id} />,
     },
     ...names.map((name): Column<Row> => {
       const field = fieldOf('users', name) as Field;

@@ -7,7 +7,7 @@ import { useAccess } from '../../app/access.js';
 import { useDraft } from '../../app/draft.js';
 import { Button } from '../../components/button.js';
 import { Dialog } from '../../components/dialog.js';
-import { CheckField, SelectField, TextField } from '../../components/field.js';
+import { CheckField, listIn, SelectField, TextField } from '../../components/field.js';
 import { Form } from '../../components/form.js';
 import { nameOf } from '../../components/person.js';
 import { ManyPicker, type Picked, type PickedKind, Picker } from '../../components/picker.js';
@@ -43,10 +43,7 @@ function writtenValue({ type }: Field, value: unknown): unknown {
   if (value === undefined || value === '') return undefined;
   if (type === 'relations') return (value as readonly Picked[]).map(idOf);
   if (type !== 'list') return idOf(value);
-  return String(value)
-    .split(',')
-    .map((part) => part.trim())
-    .filter(Boolean);
+  return listIn(String(value));
 }
 
 /** Creates a user, without an invitation. */

@@ -1,0 +1,45 @@
+import { toast } from '../components/toast.js';
+import { useDraft } from './draft.js';
+
+export type Values = Readonly<Record<string, unknown>>;
+
+interface Edits {
+  /** The value of a field, as the user has changed it or as it is stored. */
+  valueOf(name: string): unknown;
+  set(name: string, value: unknown): void;
+  hasChanges: boolean;
+  /** Sends what has changed, reports it, and offers to take it back. */
+  save(): Promise<void>;
+  discard(): void;
+}
+
+/**
+ * The changes that the user makes to stored values.
+ * @param name identifies the draft in which they are kept until they are saved
+ * @param send stores values, and reads the item again
+ * @param saved what to report
+ */
+export function useEdits(
+  name: string,
+  stored: Values,
+  send: (values: Values) => Promise<unknown>,
+  saved: string,
+): Edits {
+  const [draft, setDraft, discard] = useDraft<Values>(name, {});
+  const storedValue = (field: string) => stored[field] ?? null;
+  const changes = Object.fromEntries(
+    Object.entries(draft).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(storedValue(field))),
+  );
+  return {
+    valueOf: (field) => (field in draft ? draft[field] : storedValue(field)),
+    set: (field, value) => setDraft({ ...draft, [field]: value }),
+    hasChanges: Object.keys(changes).length > 0,
+    save: async () => {
+      const before = Object.fromEntries(Object.keys(changes).map((field) => [field, storedValue(field)]));
+      await send(changes);
+      discard();
+      toast(saved, { undo: () => send(before) });
+    },
+    discard,
+  };
+}
