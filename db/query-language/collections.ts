@@ -93,8 +93,8 @@ export interface RuledCollection {
   /** Only administrators can read and write the items, whatever the permissions. */
   isForAdministrators?: true;
   /**
-   * The field with the user whom an item is about. Callers who are not administrators reach only the items of users who have no more
-   * rights than they have, whatever the permissions. Items without a user are only for administrators.
+   * The field that names the user whom an item is about. Whatever the permissions, callers who are not administrators can access an item
+   * only if the rights of that user do not exceed their own. Items without a user are only for administrators.
    */
   owner?: string;
   /** Every field that a query may name, in the order of responses. Fields that are not listed here do not exist. */

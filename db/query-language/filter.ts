@@ -28,7 +28,7 @@ export type Filter =
   /** A filter that matches nothing. `unresolved`: because a variable has no value in this request. */
   | { kind: 'never'; unresolved?: true };
 
-/** The users who have no more rights than a caller: the caller, and those who match both lists. */
+/** The users whose rights do not exceed those of a caller: the caller, and the users who match both lists. */
 export interface UserReach {
   self: string | null;
   /** The roles that a user may have; null: no role. */

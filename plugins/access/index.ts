@@ -17,7 +17,7 @@ export const principalsPlugin = definePlugin('access/principals', (services) => 
   principals: createPrincipals(services),
 }));
 
-/** `app.access`: finds out who a caller is, and what they may do. `app.reachOf`: the users who have no more rights than a caller. */
+/** `app.access`: finds out who a caller is, and what they may do. `app.reachOf`: the users whose rights do not exceed those of a caller. */
 export const accessPlugin = definePlugin('access', (services) => ({
   access: createAccess(services, createResolvers(services)),
   reachOf: createReachOf(services),

@@ -7,7 +7,7 @@ import { comparedWith } from './compare-rights.js';
 import { variablesOf } from './view.js';
 
 /**
- * Finds the users who have no more rights than a caller. The comparison is made once for each role and policy, of which there are few,
+ * Finds the users whose rights do not exceed those of a caller. The comparison is made once for each role and policy, of which there are few,
  * and not for each user. When in doubt, a user is out of reach: what a user's own policy grants through the user's role or other policies
  * counts as more than the caller has. `requireRightsOverUsers` compares single users exactly.
  */

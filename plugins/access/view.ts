@@ -50,7 +50,7 @@ export function accessViewOf(caller: Caller, now: Date, reach: UserReach | null 
 const both = (one: Filter | null, other: Filter | null): Filter | null =>
   one === null || other === null ? (one ?? other) : { kind: 'and', filters: [one, other] };
 
-/** What the caller's permissions allow them to read, whoever the items are about. */
+/** What the caller's permissions allow them to read, regardless of whom the items are about. */
 export const readGrantsOf = (caller: Caller, name: RuledCollectionName, variables: Variables): readonly ReadGrant[] =>
   isUnlimited(caller, name, 'read') ? seesAll(name) : granted(caller, name, variables);
 

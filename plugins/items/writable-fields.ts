@@ -38,7 +38,7 @@ export function requireWritable(
     throw new ApiError('FORBIDDEN', { reason: `Only an administrator can write ${reserved} of ${name}` });
 }
 
-/** The fields that a request can write at all, whoever sends it. */
+/** The fields that a request can write at all, regardless of the caller. */
 export function writableFields(
   { fields }: Collection,
   { special }: Pick<FieldRules, 'special'>,

@@ -160,7 +160,7 @@ t.test('conditions that the console cannot show in words are shown as JSON, and 
   t.strictSame(person.complaints(), []);
 });
 
-t.test('administrator access is explained and confirmed, and can be taken back', async (t) => {
+t.test('administrator access is explained and confirmed, and can be undone', async (t) => {
   const person = await signedIn();
   const { page, open } = person;
   const { id } = await call('POST', '/policies', { name: 'Root' });

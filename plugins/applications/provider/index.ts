@@ -26,7 +26,7 @@ export interface RunningProvider {
   resources: ResourceIndicators;
   tokens: ResourceTokens;
   handles: Handles;
-  /** Finds a client for a caller, outside a request to the protocol. @returns undefined if there is none that may be used */
+  /** Finds a client for a caller, outside a request to the protocol. @returns undefined if no such client may be used */
   findClient(id: string, from: Client): Promise<LibraryClient | undefined>;
   respond(request: ProtocolRequest, exchange: Exchange): Promise<ProtocolResponse>;
 }

@@ -40,7 +40,7 @@ const fieldsFor = ({ can, canUse }: Access): string[] => [
   ...(canUse('read', 'policies', 'permissions') && can('read', 'permissions') ? ['permissions.*'] : []),
 ];
 
-/** One policy: its rules, its options, and who has it. */
+/** One policy: its rules, its options, and the roles and users that it is assigned to. */
 export default function PolicyScreen({ params: { id = '' } }: ScreenProps) {
   const access = useAccess();
   const { isAdmin, can } = access;

@@ -10,7 +10,7 @@ import type { PolicyItem } from './index.js';
 
 const maxUsers = 5;
 
-/** Who has a policy: roles, and users directly. */
+/** The roles and users that a policy is assigned to. */
 export function Uses({ policy }: { policy: PolicyItem }) {
   const { can } = useAccess();
   const filter = { policies: { _some: { id: { _in: [policy.id] } } } };
