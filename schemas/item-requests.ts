@@ -1,5 +1,5 @@
 import { type ArrayOptions, type Static, type TSchema, Type } from '@sinclair/typebox';
-import { Closed } from './common.js';
+import { Closed, named } from './common.js';
 import { refusedWith } from './validation.js';
 
 /**
@@ -104,6 +104,19 @@ export type ListQuery = Static<typeof ListQuery>;
 
 export const exportFormats = ['csv', 'ndjson'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
+
+const exported = 'The items as a file. Sent with `export`.';
+export const CsvExport = named(
+  'CsvExport',
+  Type.String({ description: exported, examples: ['id,name\r\n8c2e9f0a-5b1d-4e3c-9a47-6d0f1b2c3e4d,Editor\r\n'] }),
+);
+export const NdjsonExport = named(
+  'NdjsonExport',
+  Type.String({
+    description: exported,
+    examples: ['{"id":"8c2e9f0a-5b1d-4e3c-9a47-6d0f1b2c3e4d","name":"Editor"}\n'],
+  }),
+);
 
 /** The parameter with which a list is returned as a file. */
 export const exporting = {

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { errorResponses } from '../../schemas/errors.js';
-import { ListRequest } from '../../schemas/item-requests.js';
+import { CsvExport, ListRequest, NdjsonExport } from '../../schemas/item-requests.js';
 import type { App } from '../app.js';
 import { configOf, itemSerializer, listHeaders, nounsOf, type ReadRoutes, sendList } from './definition.js';
 import { sendExport } from './send-export.js';
@@ -11,8 +11,6 @@ const exportHeaders = {
     examples: ['attachment; filename="users-2026-01-31.csv"'],
   }),
 };
-const exportedText = Type.String({ description: 'The items as a file. Sent with `export`.' });
-
 /** GET: lists the items of a collection. */
 export function listItems(app: App, definition: ReadRoutes): void {
   const { collection, many, tag, schemas } = definition;
@@ -34,8 +32,8 @@ export function listItems(app: App, definition: ReadRoutes): void {
             headers: { ...listHeaders, ...exportHeaders },
             content: {
               'application/json': { schema: schemas.queryResponse },
-              'text/csv': { schema: exportedText },
-              'application/x-ndjson': { schema: exportedText },
+              'text/csv': { schema: CsvExport },
+              'application/x-ndjson': { schema: NdjsonExport },
             },
           },
           ...errorResponses('INVALID_QUERY'),

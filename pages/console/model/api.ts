@@ -1598,6 +1598,7 @@ export interface components {
             created_at?: string;
             secret?: string;
         };
+        CsvExport: string;
         DeleteClientsBody: string[] | {
             keys: string[];
         } | {
@@ -1959,6 +1960,7 @@ export interface components {
         MyPermissionsResponse: {
             data: components["schemas"]["MyPermissions"];
         };
+        NdjsonExport: string;
         NewClient: {
             /** Format: uuid */
             id?: string;
@@ -4074,8 +4076,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UserQueryResponse"];
-                    "text/csv": string;
-                    "application/x-ndjson": string;
+                    "text/csv": components["schemas"]["CsvExport"];
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
         };
@@ -4571,8 +4573,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RoleQueryResponse"];
-                    "text/csv": string;
-                    "application/x-ndjson": string;
+                    "text/csv": components["schemas"]["CsvExport"];
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
         };
@@ -4812,8 +4814,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PolicyQueryResponse"];
-                    "text/csv": string;
-                    "application/x-ndjson": string;
+                    "text/csv": components["schemas"]["CsvExport"];
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
         };
@@ -5078,8 +5080,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PermissionQueryResponse"];
-                    "text/csv": string;
-                    "application/x-ndjson": string;
+                    "text/csv": components["schemas"]["CsvExport"];
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
         };
@@ -5359,8 +5361,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClientQueryResponse"];
-                    "text/csv": string;
-                    "application/x-ndjson": string;
+                    "text/csv": components["schemas"]["CsvExport"];
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
         };
@@ -5563,8 +5565,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ResourceQueryResponse"];
-                    "text/csv": string;
-                    "application/x-ndjson": string;
+                    "text/csv": components["schemas"]["CsvExport"];
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
         };
@@ -5810,8 +5812,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ActivityQueryResponse"];
-                    "text/csv": string;
-                    "application/x-ndjson": string;
+                    "text/csv": components["schemas"]["CsvExport"];
+                    "application/x-ndjson": components["schemas"]["NdjsonExport"];
                 };
             };
         };
