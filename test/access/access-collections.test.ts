@@ -83,7 +83,7 @@ t.test('roles, policies, permissions and settings', async (t) => {
       ),
       ['/permissions', { policy, collection: 'users' }, wrong],
       ['/permissions', { ...right, policy: nobody }, ['INVALID_FOREIGN_KEY', { field: 'policy', value: nobody }]],
-      ...['sessions', 'directus_', 'directus_directus_users', 'Users', '__proto__', ''].map(
+      ...['passkeys', 'directus_', 'directus_directus_users', 'Users', '__proto__', ''].map(
         (collection): [string, object, readonly [ErrorCode, Extensions?]] => [
           '/permissions',
           { ...right, collection },

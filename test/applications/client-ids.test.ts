@@ -65,6 +65,8 @@ t.test('no ID of a client is the identifier of a resource, because both are audi
   t.equal(await refusalOf(`${id}/`), notFetched, 'another client');
 
   await remove(service, `/resources/${key}`);
+  // The service remembers the failure from before for 30 seconds.
+  service.clock.advance(30_000);
   t.equal(await refusalOf(id), notFetched);
 
   const { id: registered } = await create(service, '/clients', publicClient());

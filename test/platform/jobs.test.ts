@@ -205,7 +205,9 @@ t.test('jobs that share a value hold up no others, and all of them are done', as
     onFailure: (error) => t.error(error),
   };
   const { app, send } = await startService(t, { calls: { ...options, work } });
-  await send('calls', ...Array.from({ length: 20 }, () => 'slow'), 'a', 'b', 'a', 'c');
+  await send('calls', ...Array.from({ length: 20 }, () => 'slow'));
+  // Jobs of the same transaction have no order.
+  for (const text of ['a', 'b', 'a', 'c']) await send('calls', text);
   await app.listen({ port: 0 });
   const isDone = (count: number) => waitUntil(() => started.length === count);
   await Promise.race([isDone(6), sleep(5_000)]);

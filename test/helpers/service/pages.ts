@@ -4,10 +4,12 @@ import { pagesByPath } from '../../../routes/pages/pages.js';
 
 /** The paths of all pages, by who can open them. */
 export function pagePaths(app: FastifyInstance) {
+  // The account page and its sections are computed for each request.
+  const accountNames: readonly string[] = ['', ...app.pages.accountViews];
   const pages = Object.entries(pagesByPath(app as unknown as App)).map(([name, page]) => ({
     path: name === '' ? '/account' : `/account/${name}`,
-    requiresSession: 'returnTo' in page,
-    isAccount: 'application' in page && page.application === 'account',
+    requiresSession: accountNames.includes(name) || 'returnTo' in page,
+    isAccount: accountNames.includes(name),
   }));
   const pathsOf = (chosen: typeof pages) => chosen.map(({ path }) => path);
   const signedIn = pages.filter(({ requiresSession }) => requiresSession);
