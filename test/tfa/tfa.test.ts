@@ -240,7 +240,7 @@ t.test('enabling two-factor authentication', async (t) => {
 
   t.test('a request fails if another one enables it between the check and the write', async (t) => {
     const ada = await person();
-    const { db } = app;
+    const db = app.databaseConnection.dbOf(ada.id);
     const { transaction } = db;
     const slow = 'GEZDGNBVGY3TQOJQGEZDGNBVGY';
     const step = nextStep(service);
@@ -557,16 +557,23 @@ t.test('no secret is logged', async (t) => {
   await ada.login(codes[0]);
   await ada.disable({ otp: 'aaaa-bbbb-cccc-dddd' });
   // The same applies if the database fails, because its errors repeat the parameters.
-  const { transaction } = logged.app.db;
-  logged.app.db.transaction = (async (work: (tx: unknown) => Promise<unknown>) =>
-    transaction.call(logged.app.db, async (tx) => {
-      await work(tx);
-      await tx.execute('select broken');
-    })) as typeof transaction;
+  // On PostgreSQL, signed-in callers have a database of their own.
+  const databases = [...new Set([logged.app.db, logged.app.databaseConnection.dbOf(ada.id)])];
+  const restore = databases.map((db) => {
+    const { transaction } = db;
+    db.transaction = (async (work: (tx: unknown) => Promise<unknown>) =>
+      transaction.call(db, async (tx) => {
+        await work(tx);
+        await tx.execute('select broken');
+      })) as typeof transaction;
+    return () => {
+      db.transaction = transaction;
+    };
+  });
   t.equal((await ada.login(codes[1])).statusCode, 500);
   t.equal((await ada.renewCodes({ password: ada.password })).statusCode, 500);
   t.equal((await ada.disable({ otp: codes[2] })).statusCode, 500);
-  logged.app.db.transaction = transaction;
+  for (const back of restore) back();
   await changeUser(logged.app, ada.id, { tfaFailures: 0, tfaLockedUntil: null });
   t.equal((await ada.login(codes[1])).statusCode, 200, 'a failed request uses up no code');
   t.ok(lines.length > 15);
