@@ -15,8 +15,12 @@ export interface Protocol {
     request: ProtocolRequest,
     from: { client: Client; arrived: number; session: BrowserSession | null },
   ): Promise<ProtocolResponse & { needsErrorPage: boolean }>;
-  /** Responds to a request with a `token` in its form, which may be a JWT (RFC 7009, RFC 7662). */
-  respondAboutToken: Protocol['respond'];
+  /** OpenID Connect Core, 5.3. */
+  userInfo: Protocol['respond'];
+  /** RFC 7662. */
+  introspect: Protocol['respond'];
+  /** RFC 7009. */
+  revoke: Protocol['respond'];
 }
 
 export function createProtocol(running: () => Promise<RunningProvider>): Protocol {
@@ -27,17 +31,28 @@ export function createProtocol(running: () => Promise<RunningProvider>): Protoco
     const response = await provider.respond(request, exchange);
     return { ...response, needsErrorPage: exchange.needsErrorPage === true };
   };
+  /** Responds to a request with a `token` in its form. The library refuses JWTs, but finds their records like those of any other token. */
+  const respondAboutToken: Protocol['respond'] = async (request, from) => {
+    const form = new URLSearchParams(request.body.toString());
+    const [token, ...others] = form.getAll('token');
+    if (token === undefined || others.length > 0) return respond(request, from);
+    const { tokens } = await running();
+    form.set('token', await tokens.handleOf(token));
+    return respond({ ...request, body: Buffer.from(form.toString()) }, from);
+  };
+  const withoutErrorPage = (response: ProtocolResponse | undefined) =>
+    response && { ...response, needsErrorPage: false };
   return {
     respond,
-    respondAboutToken: async (request, from) => {
-      const form = new URLSearchParams(request.body.toString());
-      const [token, ...others] = form.getAll('token');
-      if (token === undefined || others.length > 0) return respond(request, from);
-      // The library refuses JWTs, but finds their records like those of any other token.
-      const { tokens } = await running();
-      form.set('token', await tokens.handleOf(token));
-      return respond({ ...request, body: Buffer.from(form.toString()) }, from);
+    userInfo: async (request, from) => {
+      const { validTokens } = await running();
+      return withoutErrorPage(await validTokens.userInfo(request)) ?? respond(request, from);
     },
+    introspect: async (request, from) => {
+      const { validTokens } = await running();
+      return withoutErrorPage(await validTokens.introspect(request, from.client)) ?? respondAboutToken(request, from);
+    },
+    revoke: respondAboutToken,
   };
 }
 

@@ -3,8 +3,8 @@ import type { Need } from '../../schemas/needs.js';
 import { StatisticsQuery, StatisticsResponse } from '../../schemas/statistics.js';
 import type { App } from '../app.js';
 
-/** The numbers are about all entries of the audit log, so callers must be allowed to read every entry. */
-const needs: Need = 'administrator';
+/** The numbers are about all entries of the audit log, so a permission that is limited to some of them is not enough. */
+const needs: Need = { collection: 'activity', action: 'read', unconditional: true };
 
 export async function statisticsRoutes(app: App): Promise<void> {
   app.get(
@@ -16,7 +16,7 @@ export async function statisticsRoutes(app: App): Promise<void> {
         tags: ['Activity'],
         summary: 'Read statistics',
         description:
-          'Returns how many users were active, signed up, and signed in during a period, and what may need attention now. All intervals begin in UTC, and the period is extended to whole intervals, of which there can be at most 750. Requires administrator access.',
+          'Returns how many users were active, signed up, and signed in during a period, and what may need attention now. All intervals begin in UTC, and the period is extended to whole intervals, of which there can be at most 750. Requires permission to read `activity` without a rule. The numbers are about all users, including those whose entries you cannot read.',
         querystring: StatisticsQuery,
         response: {
           200: { ...StatisticsResponse, description: 'The statistics.' },

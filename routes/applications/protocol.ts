@@ -44,7 +44,7 @@ const handlerOf =
 /** The endpoints of OAuth 2.1 and OpenID Connect, under `/oauth`. The library decides which origins may call them (CORS). */
 export async function protocolRoutes(app: App): Promise<void> {
   app.setProtocol({ isApi: false, bodies: ['raw'], formatError: app.openIdProvider.formatError, config: routeConfig });
-  const { respond, respondAboutToken } = app.openIdProvider.protocol;
+  const { respond, userInfo, introspect, revoke } = app.openIdProvider.protocol;
   const forBrowsers = handlerOf(app, respond, { hasSession: true });
   const forPrograms = handlerOf(app, respond);
 
@@ -59,9 +59,9 @@ export async function protocolRoutes(app: App): Promise<void> {
   app.post('/token', { schema: tokenSchema }, forPrograms);
   app.post('/par', { schema: pushSchema }, forPrograms);
   app.post('/device', { schema: deviceSchema }, forPrograms);
-  app.post('/introspect', { schema: introspectionSchema }, handlerOf(app, respondAboutToken));
-  app.post('/revoke', { schema: revocationSchema }, handlerOf(app, respondAboutToken));
-  app.get('/userinfo', { schema: userInfoSchema }, forPrograms);
+  app.post('/introspect', { schema: introspectionSchema }, handlerOf(app, introspect));
+  app.post('/revoke', { schema: revocationSchema }, handlerOf(app, revoke));
+  app.get('/userinfo', { schema: userInfoSchema }, handlerOf(app, userInfo));
   app.post('/userinfo', { schema: userInfoByFormSchema }, forPrograms);
   app.get('/jwks', { schema: keysSchema }, forPrograms);
   for (const url of ['/token', '/par', '/device', '/introspect', '/revoke', '/userinfo', '/jwks'])

@@ -66,8 +66,8 @@ t.test('a role is created from a template that is shown as sentences and in numb
   await page.getByRole('button', { name: 'New role' }).press('Enter');
   await page.getByRole('radio', { name: /^Support desk/ }).check();
   await sentence(person, 'Can read users — fields: ID, First name').waitFor();
-  await sentence(person, 'Can change users — fields: First name, Last name, and Status').waitFor();
-  await page.getByText(/Can change 3 of \d+ fields of 3 users/).waitFor();
+  await sentence(person, 'Can change users — fields: First name, Last name, Status, and Authenticator app').waitFor();
+  await page.getByText(/Can change 4 of \d+ fields of 3 users/).waitFor();
   const roles = await read(person, '/roles?filter[name][_eq]=Help');
   t.strictSame(roles, [], 'nothing is created before it is confirmed');
   await page.getByLabel('Name', { exact: true }).fill('Help');

@@ -20,6 +20,8 @@ export interface Access {
   isAdmin: boolean;
   /** Whether the caller may perform an action on at least some items of a collection. */
   can(action: Action, collection: Collection | 'sessions'): boolean;
+  /** Whether the caller may perform an action on every item of a collection. */
+  canAll(action: Action, collection: Collection): boolean;
   /** Whether a field may be read, or written. */
   canUse(action: Action, collection: Collection | 'sessions', field: string): boolean;
 }
@@ -32,6 +34,7 @@ export function accessOf(me: Me, isAdmin: boolean, permissions: Permissions): Ac
     me,
     isAdmin,
     can,
+    canAll: (action, collection) => isAdmin || entry(collection, action)?.access === 'full',
     canUse: (action, collection, field) => {
       if (isAdmin) return true;
       const { fields = [] } = entry(collection, action) ?? {};

@@ -34,7 +34,7 @@ export const screens: readonly Entry[] = [
   {
     paths: ['/overview'],
     load: () => import('../screens/overview/index.js'),
-    isOpenTo: ({ can }) => can('read', 'activity'),
+    isOpenTo: ({ canAll }) => canAll('read', 'activity'),
     entry: { text: 'nav_overview', icon: 'overview', group: 'main', key: 'o' },
   },
   {
@@ -123,6 +123,10 @@ export const screens: readonly Entry[] = [
     entry: { text: 'nav_simulator', icon: 'eye', group: 'access', key: 'w' },
   },
 ];
+
+/** Whether a link to a path below `/console` leads to a screen that the user may open. */
+export const isOpenPath = (path: string, access: Access): boolean =>
+  screens.some(({ paths, isOpenTo }) => paths.includes(path.split('?', 1)[0] as string) && isOpenTo(access));
 
 /** What the user sees first. */
 export const firstScreen = (access: Access): string =>

@@ -63,9 +63,9 @@ export function Shell() {
             if (entries.length === 0) return null;
             const title = textIfAny(`nav_group_${group}`);
             return (
-              <section key={group} aria-label={title}>
+              <section key={group}>
                 {title && <p class="navigation-title">{title}</p>}
-                <ul>
+                <ul aria-label={title}>
                   {entries.map(({ paths: [place], entry }) => (
                     <li key={place}>
                       <Link

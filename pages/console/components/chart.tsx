@@ -1,5 +1,5 @@
 import { useId } from 'preact/hooks';
-import { numberText } from '../texts.js';
+import { numberText, t } from '../texts.js';
 
 interface Series {
   name: string;
@@ -75,7 +75,7 @@ export function BarChart({ label, points, series }: Props) {
         <table aria-labelledby={id}>
           <thead>
             <tr>
-              <th scope="col" />
+              <th scope="col">{t('overview_period')}</th>
               {series.map(({ name }) => (
                 <th key={name} scope="col">
                   {name}

@@ -65,8 +65,11 @@ export const grantableScopes = ({ scopes }: Pick<ClientSettings, 'scopes'>, reso
 
 /** The clients, as they are in the database at the time of the request. */
 export interface ClientDirectory {
-  /** Reads a registered client, once for each request. */
-  find(id: string): Promise<ClientRecord | undefined>;
+  /**
+   * Reads a registered client, once for each request to the library.
+   * @param network the caller's, for the wrong secrets that it has sent; by default, that of the request to the library
+   */
+  find(id: string, network?: string): Promise<ClientRecord | undefined>;
   /** The same as metadata for the library. */
   metadata(id: string): Promise<AllClientMetadata | undefined>;
   /** The setting about clients that nobody registered, read once for each request. */
@@ -78,10 +81,9 @@ export function createClientDirectory({ db, clock }: ProviderServices, library: 
     const ctx = currentContext(library);
     return ctx && exchangeOf(ctx);
   };
-  const find = async (id: string): Promise<ClientRecord | undefined> => {
+  const find: ClientDirectory['find'] = async (id, network = exchange()?.client.network ?? '') => {
     if (!uuidPattern.test(id)) return undefined;
     const known = exchange()?.clients;
-    const network = exchange()?.client.network ?? '';
     const found = known?.get(id) ?? findClient(db, id, attemptsKey(id, network), clock());
     known?.set(id, found);
     return found;
@@ -204,7 +206,7 @@ export function createSecretCheck({ db, clock }: ProviderServices) {
 }
 
 /** All hashes are compared, so that the time reveals nothing. */
-function isSecretAmong(hashes: readonly string[], given: string): boolean {
+export function isSecretAmong(hashes: readonly string[], given: string): boolean {
   const digest = Buffer.from(hashToken(given), 'hex');
   return hashes.map((hash) => timingSafeEqual(digest, Buffer.from(hash, 'hex'))).includes(true);
 }

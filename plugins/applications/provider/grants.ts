@@ -57,10 +57,6 @@ export function createClientGrants(
     return ctx && exchangeOf(ctx).grants;
   };
 
-  /**
-   * First-party clients need no consent: they have what their settings allow now. Other clients have what the user gave them, as far as
-   * their settings still allow it.
-   */
   const payloadOf = async (grant: GrantRecord): Promise<AdapterPayload | undefined> => {
     const common = { jti: grant.id, kind: 'Grant', accountId: grant.user, clientId: grant.client, iat: 1, exp: never };
     const given = (scopes: readonly string[], resources: Record<string, readonly string[]>) =>
@@ -72,19 +68,8 @@ export function createClientGrants(
     if (isMetadataUrl(grant.client)) return given(grant.scopes, grant.resources);
     const client = await clients.find(grant.client);
     if (!client) return undefined;
-    const allowed = allowedTo(client);
-    if (client.first_party) return given(ownScopesOf(client), allowed);
-    const own = new Set(ownScopesOf(client));
-    const resources = Object.fromEntries(
-      Object.entries(grant.resources).flatMap(([id, list]) => {
-        const still = new Set(allowed[id] ?? []);
-        return still.size === 0 ? [] : [[id, list.filter((scope) => still.has(scope))]];
-      }),
-    );
-    return given(
-      grant.scopes.filter((scope) => own.has(scope)),
-      resources,
-    );
+    const { scopes, resources } = accessOf(grant, client);
+    return given(scopes, resources);
   };
 
   const grantOfFirstParty: ClientGrants['ofFirstParty'] = async (user, client) =>
@@ -110,6 +95,23 @@ export function createClientGrants(
       return payloadOf(found);
     },
   };
+}
+
+/**
+ * What a registered client may access. First-party clients need no consent: they have what their settings allow now. Other clients have what
+ * the user gave them, as far as their settings still allow it.
+ */
+export function accessOf(grant: GrantRecord, client: ClientRecord): Pick<GrantRecord, 'scopes' | 'resources'> {
+  const allowed = allowedTo(client);
+  if (client.first_party) return { scopes: [...ownScopesOf(client)], resources: allowed };
+  const own = new Set(ownScopesOf(client));
+  const resources = Object.fromEntries(
+    Object.entries(grant.resources).flatMap(([id, list]) => {
+      const still = new Set(allowed[id] ?? []);
+      return still.size === 0 ? [] : [[id, list.filter((scope) => still.has(scope))]];
+    }),
+  );
+  return { scopes: grant.scopes.filter((scope) => own.has(scope)), resources };
 }
 
 /** The scopes of each resource that a client may have. */

@@ -17,6 +17,7 @@ import { createProviderRecords, type ProviderRecords } from './records.js';
 import { createResourceTokens, type ResourceTokens } from './resource-tokens.js';
 import { createResourceIndicators, type ResourceIndicators } from './resources.js';
 import { allowTokenExchange } from './token-exchange.js';
+import { createValidTokens, type ValidTokens } from './valid-tokens.js';
 
 /** The library, set up with the keys that sign now, and the parts that the service adds. */
 export interface RunningProvider {
@@ -25,6 +26,7 @@ export interface RunningProvider {
   records: ProviderRecords;
   resources: ResourceIndicators;
   tokens: ResourceTokens;
+  validTokens: ValidTokens;
   handles: Handles;
   /** Finds a client for a caller, outside a request to the protocol. @returns undefined if no such client may be used */
   findClient(id: string, from: Client): Promise<LibraryClient | undefined>;
@@ -70,8 +72,9 @@ export function createProviderRunner(services: Services): () => Promise<RunningP
       throw error;
     });
     const created = await parts;
-    const { library, handles, grants, records, resources, request, metadataRequests } = created;
-    const tokens = createResourceTokens(handles, issuerOf(config), () => ({ keys: [...keys.verifying] }));
+    const { library, handles, clients, grants, records, resources, request, metadataRequests } = created;
+    const issuer = issuerOf(config);
+    const tokens = createResourceTokens(handles, issuer, () => ({ keys: [...keys.verifying] }));
     const provider = createProvider(used, {
       ...created,
       keys: keys.all,
@@ -91,6 +94,7 @@ export function createProviderRunner(services: Services): () => Promise<RunningP
       records,
       resources,
       tokens,
+      validTokens: createValidTokens(used, { issuer, records, clients, tokens }),
       handles,
       findClient: async (id, from) => {
         try {

@@ -14,7 +14,18 @@ const rule = (
   more: Partial<Rule> = {},
 ): Rule => ({ collection, action, fields, permissions: null, validation: null, presets: null, ...more });
 
-const people = ['id', 'first_name', 'last_name', 'email', 'title', 'status', 'role', 'last_access', 'provider'];
+const people = [
+  'id',
+  'first_name',
+  'last_name',
+  'email',
+  'title',
+  'status',
+  'role',
+  'last_access',
+  'provider',
+  'tfa_secret',
+];
 
 /** Without secrets, or what belongs to the users themselves. A rule applies only to the collections that the service has. */
 export const templates: readonly Template[] = [
@@ -24,7 +35,7 @@ export const templates: readonly Template[] = [
     rules: (collections) =>
       [
         rule('users', 'read', people),
-        rule('users', 'update', ['first_name', 'last_name', 'status'], {
+        rule('users', 'update', ['first_name', 'last_name', 'status', 'tfa_secret'], {
           validation: { status: { _in: ['active', 'suspended'] } },
         }),
         rule('roles', 'read', ['id', 'name']),

@@ -2,6 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import type { Schemas } from '../../api/types.js';
 import { useApi } from '../../api/use-api.js';
+import { useAccess } from '../../app/access.js';
+import { isOpenPath } from '../../app/screens.js';
 import { useUrlState } from '../../app/url-state.js';
 import { BarChart } from '../../components/chart.js';
 import { Failure } from '../../components/failure.js';
@@ -110,6 +112,7 @@ const Figure = ({ name, value }: { name: ComponentChildren; value: number }) => 
 );
 
 function AttentionList({ attention: counts }: { attention: Attention }) {
+  const access = useAccess();
   const open = attention.filter(({ name }) => counts[name].count > 0);
   if (open.length === 0) return <p class="muted">{t('overview_attention_none')}</p>;
   return (
@@ -120,7 +123,7 @@ function AttentionList({ attention: counts }: { attention: Attention }) {
           <li class="line" key={name}>
             <Icon name={icon} />
             <span class="line-text">
-              <Link href={href}>{t(`overview_${name}`)}</Link>
+              {isOpenPath(href, access) ? <Link href={href}>{t(`overview_${name}`)}</Link> : t(`overview_${name}`)}
             </span>
             <strong>{estimated ? t('overview_about', { count: numberText(count) }) : numberText(count)}</strong>
           </li>

@@ -12,17 +12,18 @@ import type { UserItem } from './index.js';
 interface Props {
   user: UserItem;
   name: string;
+  isInReach: boolean;
   reload: () => void;
 }
 
 /** What can be done with a user. */
-export function Actions({ user, name, reload }: Props) {
-  const { can, canUse, isAdmin, me } = useAccess();
+export function Actions({ user, name, isInReach, reload }: Props) {
+  const { can, canUse, me } = useAccess();
   const [, navigate] = useLocation();
   const { id, status } = user;
   const email = user.email ?? undefined;
   const params = { id };
-  const isOther = id !== me.id;
+  const isOther = id !== me.id && isInReach;
 
   const setStatus = async (next: NonNullable<UserItem['status']>) => {
     await patch('/users/{id}', { status: next }, { params });
@@ -62,7 +63,7 @@ export function Actions({ user, name, reload }: Props) {
             icon: 'invitation',
             onSelect: () => askToResend({ email, name, role: user.role?.id }),
           },
-        isAdmin && {
+        mayChangeStatus && {
           text: t('user_unlock'),
           icon: 'unlock',
           onSelect: () =>

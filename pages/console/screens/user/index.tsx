@@ -23,8 +23,25 @@ export type UserItem = Omit<User, 'role' | 'policies'> & {
   policies?: { id: string; name: string }[] | null;
 };
 
+/** The fields that are read with the names of the items, and their collections. */
+const related = [
+  ['role', 'roles'],
+  ['policies', 'policies'],
+] as const;
+
+/** Without roles and policies whose names the caller may not read: they are only IDs. */
+function withNames({ role, policies, ...user }: User): UserItem {
+  return {
+    ...user,
+    ...(typeof role === 'string' ? {} : { role }),
+    ...(policies?.some((policy) => typeof policy === 'string') ? {} : { policies }),
+  } as UserItem;
+}
+
 interface PartProps {
   user: UserItem;
+  /** Whether the caller has all rights of the user, and may therefore help with the account. */
+  isInReach: boolean;
   reload: () => void;
 }
 
@@ -43,11 +60,16 @@ const isPartName = (name: string): name is PartName => name in parts;
 export default function UserScreen({ params }: ScreenProps) {
   const { id = '', part = 'profile' } = params;
   const access = useAccess();
-  const { data, failure, reload } = useApi('/users/{id}', {
-    params: { id },
-    query: { fields: '*,role.id,role.name,policies.id,policies.name' },
-  });
-  const user = data?.data as UserItem | undefined;
+  const seesEvents = access.can('read', 'activity');
+  const fields = [
+    '*',
+    ...related
+      .filter(([field, name]) => access.canUse('read', 'users', field) && access.canUse('read', name, 'name'))
+      .map(([field]) => `${field}.id,${field}.name`),
+    ...(seesEvents ? ['locked_until', 'has_password', 'last_failure'] : []),
+  ];
+  const { data, failure, reload } = useApi('/users/{id}', { params: { id }, query: { fields: fields.join() } });
+  const user = data && withNames(data.data);
   const parent = { href: '/users', text: t('nav_users') };
   if (failure)
     return (
@@ -62,12 +84,14 @@ export default function UserScreen({ params }: ScreenProps) {
       </Screen>
     );
   const name = nameOf(user, user.id);
+  // The API returns null if the user has more rights than the caller.
+  const isInReach = access.isAdmin || !seesEvents || user.has_password !== null;
   const isOpen: Record<PartName, boolean> = {
     profile: true,
     security: true,
     access: access.can('read', 'roles') || access.can('read', 'policies'),
     applications: access.isAdmin,
-    history: access.can('read', 'activity'),
+    history: seesEvents,
   };
   const open = (Object.keys(parts) as PartName[]).filter((key) => isOpen[key]);
   const current = isPartName(part) && isOpen[part] ? part : undefined;
@@ -90,7 +114,7 @@ export default function UserScreen({ params }: ScreenProps) {
           <Copyable value={user.id} label={t('user_id')} />
         </span>
       }
-      actions={<Actions user={user} name={name} reload={reload} />}
+      actions={<Actions user={user} name={name} isInReach={isInReach} reload={reload} />}
     >
       <Tabs
         label={name}
@@ -101,7 +125,7 @@ export default function UserScreen({ params }: ScreenProps) {
         }))}
       />
       {current ? (
-        <Part user={user} reload={reload} />
+        <Part user={user} isInReach={isInReach} reload={reload} />
       ) : (
         <Empty
           icon="search"

@@ -13,7 +13,7 @@ import { ValueField } from '../../components/value-field.js';
 import { fieldsOf } from '../../model/fields.js';
 import { choiceText, fieldText, t } from '../../texts.js';
 import type { UserItem } from './index.js';
-import { LastFailure } from './last-failure.js';
+import { SignInState } from './sign-in-state.js';
 
 /** What other parts of the screen show or change. */
 const elsewhere = new Set([
@@ -43,10 +43,11 @@ const inOrder = [
 
 interface Props {
   user: UserItem;
+  isInReach: boolean;
   reload: () => void;
 }
 
-export function Profile({ user, reload }: Props) {
+export function Profile({ user, isInReach, reload }: Props) {
   const { canUse } = useAccess();
   const [showsAll, setShowsAll] = useState(false);
   const readable = inOrder.filter(({ name }) => name in user);
@@ -82,7 +83,7 @@ export function Profile({ user, reload }: Props) {
                     onChange={(value) =>
                       edits.set(field.name, Array.isArray(value) && value.length === 0 ? null : value)
                     }
-                    disabled={!canUse('update', 'users', field.name)}
+                    disabled={!isInReach || !canUse('update', 'users', field.name)}
                     fault={faultOf(field.name)}
                     choiceText={choiceText}
                     noChoice={t('none')}
@@ -101,7 +102,7 @@ export function Profile({ user, reload }: Props) {
         </Form>
       </Card>
       <div>
-        <LastFailure user={user} />
+        <SignInState user={user} />
         <Card title={t('user_facts')}>
           <Facts>
             {'last_access' in user && (

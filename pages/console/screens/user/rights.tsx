@@ -39,26 +39,30 @@ export function Rights({ user, reload }: Props) {
           : {})}
       >
         <Facts>
-          <Fact name={fieldText('role')}>
-            {user.role ? (
-              <Link href={`/roles/${user.role.id}`}>{user.role.name}</Link>
-            ) : (
-              <span class="muted">{t('none')}</span>
-            )}
-          </Fact>
-          <Fact name={fieldText('policies')}>
-            {policies.length === 0 ? (
-              <span class="muted">{t('none')}</span>
-            ) : (
-              <ul class="plain-list">
-                {policies.map(({ id, name }) => (
-                  <li key={id}>
-                    <Link href={`/policies/${id}`}>{name}</Link>
-                  </li>
-                ))}
-              </ul>
-            )}
-          </Fact>
+          {user.role !== undefined && (
+            <Fact name={fieldText('role')}>
+              {user.role ? (
+                <Link href={`/roles/${user.role.id}`}>{user.role.name}</Link>
+              ) : (
+                <span class="muted">{t('none')}</span>
+              )}
+            </Fact>
+          )}
+          {user.policies !== undefined && (
+            <Fact name={fieldText('policies')}>
+              {policies.length === 0 ? (
+                <span class="muted">{t('none')}</span>
+              ) : (
+                <ul class="plain-list">
+                  {policies.map(({ id, name }) => (
+                    <li key={id}>
+                      <Link href={`/policies/${id}`}>{name}</Link>
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </Fact>
+          )}
         </Facts>
       </Card>
       {isEditing && (

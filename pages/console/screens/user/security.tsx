@@ -15,22 +15,24 @@ import type { UserItem } from './index.js';
 
 interface Props {
   user: UserItem;
+  isInReach: boolean;
   reload: () => void;
 }
 
 /** How the user signs in, and where they are signed in. */
-export function Security({ user, reload }: Props) {
-  const { isAdmin, can } = useAccess();
+export function Security({ user, isInReach, reload }: Props) {
+  const { isAdmin, can, canUse, me } = useAccess();
+  const mayReset = isInReach && user.id !== me.id && canUse('update', 'users', 'tfa_secret');
   return (
     <>
-      {'tfa_secret' in user && <SecondFactor user={user} reload={reload} mayReset={isAdmin} />}
+      {'tfa_secret' in user && <SecondFactor user={user} reload={reload} mayReset={mayReset} />}
       {isAdmin && <Passkeys user={user} />}
-      {can('read', 'sessions') && <Sessions user={user} mayEnd={can('delete', 'sessions')} />}
+      {isInReach && can('read', 'sessions') && <Sessions user={user} mayEnd={can('delete', 'sessions')} />}
     </>
   );
 }
 
-function SecondFactor({ user, reload, mayReset }: Props & { mayReset: boolean }) {
+function SecondFactor({ user, reload, mayReset }: Omit<Props, 'isInReach'> & { mayReset: boolean }) {
   const name = nameOf(user, user.id);
   const isOn = user.tfa_secret !== null;
   return (

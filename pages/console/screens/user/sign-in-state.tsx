@@ -1,0 +1,53 @@
+import type { ComponentChildren } from 'preact';
+import { Link } from 'wouter-preact';
+import { useAccess } from '../../app/access.js';
+import { Icon } from '../../components/icon.js';
+import { Card } from '../../components/layout.js';
+import { Ago, Time } from '../../components/time.js';
+import { reasonText, t, textIfAny } from '../../texts.js';
+import type { UserItem } from './index.js';
+
+/** What may keep the user from signing in, and what helps. */
+export function SignInState({ user }: { user: UserItem }) {
+  const { can } = useAccess();
+  const { last_failure: failure, locked_until: lockedUntil, has_password: hasPassword, provider } = user;
+  const lacksPassword = hasPassword === false && provider === 'default' && user.status === 'active';
+  if (!failure && !lockedUntil && !lacksPassword) return null;
+  return (
+    <Card title={t('user_sign_in_state')}>
+      {lockedUntil && (
+        <Obstacle title={t('user_locked')} help={t('user_help_locked')}>
+          {t('user_locked_until')} <Time time={lockedUntil} />
+        </Obstacle>
+      )}
+      {lacksPassword && <Obstacle title={t('user_password_none')} help={t('user_help_no_password')} />}
+      {failure && (
+        <Obstacle title={reasonText(failure)} help={textIfAny(`user_help_${failure.reason ?? failure.code ?? ''}`)}>
+          {t('user_last_failure')} <Ago time={failure.timestamp} />
+          {can('read', 'activity') && (
+            <>
+              {' · '}
+              <Link href={`/users/${user.id}/history`}>{t('user_history')}</Link>
+            </>
+          )}
+        </Obstacle>
+      )}
+    </Card>
+  );
+}
+
+function Obstacle(props: { title: string; help: string | undefined; children?: ComponentChildren }) {
+  const { title, help, children } = props;
+  return (
+    <div class="obstacle">
+      <Icon name="warning" />
+      <div>
+        <p>
+          <strong>{title}</strong>
+        </p>
+        {help && <p class="hint">{help}</p>}
+        {children && <p class="hint">{children}</p>}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,216 @@
+import t, { type Test } from 'tap';
+import {
+  accessibilityViolations,
+  newPerson,
+  type Person,
+  saveScreenshot,
+  startBrowser,
+} from '../helpers/browser/browser.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { startClockedService } from '../helpers/service/clocked-service.js';
+import { administrator, userPassword } from '../helpers/users/credentials.js';
+import { asAdministrator } from '../helpers/users/over-http.js';
+import { createUser, storedUser } from '../helpers/users/users.js';
+
+/** Every screen of the console, for everybody who may open it, and for those who may not. */
+
+const port = String(await freePort());
+const service = await startClockedService(t, { PORT: port, PUBLIC_URL: `http://localhost:${port}` });
+const browser = await startBrowser(t);
+const call = await asAdministrator(service);
+
+/** What the template for a support desk contains. */
+const fields = ['id', 'first_name', 'last_name', 'email', 'status', 'role', 'last_access', 'provider', 'tfa_secret'];
+const all = ['*'];
+const rights = [
+  { collection: 'users', action: 'read', fields },
+  { collection: 'users', action: 'update', fields: ['first_name', 'last_name', 'status', 'tfa_secret'] },
+  { collection: 'roles', action: 'read', fields: ['id', 'name'] },
+  { collection: 'activity', action: 'read', fields: all },
+  { collection: 'mails', action: 'read', fields: all },
+  { collection: 'mails', action: 'update', fields: all },
+  { collection: 'sessions', action: 'read', fields: all },
+  { collection: 'sessions', action: 'delete', fields: all },
+];
+const { id: policy } = await call('POST', '/policies', { name: 'Help', app_access: true });
+for (const right of rights) await call('POST', '/permissions', { policy, ...right });
+const { id: support } = await call('POST', '/roles', { name: 'Support', policies: [policy] });
+const { id: customer } = await call('POST', '/roles', { name: 'Customer' });
+const person = async (first_name: string, role: unknown, status = 'active') => {
+  const values = { first_name, last_name: 'Example', email: `${first_name}@example.com`, password: userPassword };
+  return { ...values, id: String((await call('POST', '/users', { ...values, role, status })).id) };
+};
+const staff = await person('Sam', support);
+const member = await person('Mia', customer);
+const ada = await person('Ada', customer);
+await person('Ian', customer, 'invited');
+const { id: client } = await call('POST', '/clients', {
+  name: 'Shop',
+  type: 'public',
+  redirect_uris: ['https://shop.example.com/callback'],
+});
+await call('POST', '/resources', { identifier: 'https://api.example.com/', name: 'Orders', scopes: ['orders:read'] });
+
+async function signedIn(user: { email: string; password: string } | null = administrator, options = {}) {
+  const opened = await newPerson(browser, service, options);
+  if (user) {
+    const { email, password } = user;
+    await opened.context.request.post(`${service.url}/auth/login`, { data: { email, password, mode: 'session' } });
+  }
+  const read = async (path: string): Promise<Record<string, unknown>> =>
+    ((await (await opened.context.request.get(`${service.url}${path}`)).json()) as { data: Record<string, unknown> })
+      .data;
+  return { ...opened, read, me: () => read('/users/me') };
+}
+
+/** Waits until a screen shows what it has loaded. */
+async function settle({ page }: Pick<Person, 'page'>) {
+  await page.locator('#content h1, #content .empty-state, form').first().waitFor();
+  await page.waitForLoadState('networkidle');
+  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
+}
+
+const places = {
+  '/overview': 'Overview',
+  '/users': 'Users',
+  [`/users/${ada.id}`]: 'Ada Example',
+  [`/users/${ada.id}/security`]: 'Ada Example',
+  [`/users/${ada.id}/access`]: 'Ada Example',
+  [`/users/${ada.id}/applications`]: 'Ada Example',
+  [`/users/${ada.id}/history`]: 'Ada Example',
+  '/invitations': 'Invitations',
+  '/applications': 'Applications',
+  [`/applications/${client}`]: 'Shop',
+  '/apis': 'APIs',
+  '/activity': 'Activity',
+  '/emails': 'Emails',
+  '/settings': 'Settings',
+  '/roles': 'Roles',
+  '/policies': 'Policies',
+  '/simulator': 'Simulator',
+};
+
+/** What the support desk and a member may open. */
+const openTo = {
+  desk: new Set(
+    Object.keys(places).filter(
+      (path) => path.startsWith('/users/') || !/applications|apis|settings|policies|simulator/.test(path),
+    ),
+  ),
+  member: new Set<string>(),
+};
+const withoutScreen = /This screen does not exist/;
+
+async function opensEverything(t: Test, who: keyof typeof openTo | 'administrator') {
+  const user = { administrator, desk: staff, member }[who];
+  const visitor = await signedIn(user);
+  const refused: string[] = [];
+  visitor.page.on('response', (response) => {
+    const { pathname } = new URL(response.url());
+    if (response.status() >= 400) refused.push(`${response.status()} ${pathname}`);
+  });
+  for (const [path, heading] of Object.entries(places)) {
+    await visitor.open(`/console${path}`);
+    await settle(visitor);
+    const isOpen = who === 'administrator' || openTo[who].has(path);
+    const found = await visitor.page.getByRole('heading', { name: heading, level: 1, exact: true }).count();
+    t.equal(found, isOpen ? 1 : 0, `${who}: ${path}`);
+    if (!isOpen) t.match(await visitor.page.locator('#content').innerText(), withoutScreen, `${who}: ${path}`);
+  }
+  t.strictSame(refused, [], `${who}: the API refuses nothing that a screen reads`);
+  t.strictSame(visitor.complaints(), [], who);
+}
+
+t.test('an administrator opens every screen', (t) => opensEverything(t, 'administrator'));
+t.test('a support desk opens some screens, none of which asks for more than it may read', (t) =>
+  opensEverything(t, 'desk'),
+);
+t.test('a member opens none', (t) => opensEverything(t, 'member'));
+
+t.test('without a session, every screen leads to the login page, and from there back', async (t) => {
+  const visitor = await signedIn(null);
+  for (const path of Object.keys(places)) {
+    await visitor.open(`/console${path}`);
+    await visitor.page.waitForURL(/\/account\/login/);
+  }
+  await visitor.page.getByLabel('Email address').fill(administrator.email);
+  await visitor.page.getByLabel('Password', { exact: true }).fill(administrator.password);
+  await visitor.page.getByRole('button', { name: 'Sign in' }).click();
+  await visitor.page.waitForURL(/\/console\/simulator/);
+  t.pass();
+});
+
+t.test('a support desk finds out why a user cannot sign in, and helps', async (t) => {
+  const { id, email } = await createUser(service.app, { role: String(customer), tfa: true });
+  await call('PATCH', '/settings', { auth_login_attempts: 2 });
+  for (let attempt = 0; attempt < 2; attempt++) await service.post('/auth/login', { email, password: 'wrong' });
+  const desk = await signedIn(staff);
+  const { page } = desk;
+  const card = page.locator('section, article', { hasText: 'What to know about signing in' }).last();
+  const confirm = async (action: string) =>
+    page.getByRole('alertdialog').getByRole('button', { name: action }).press('Enter');
+  const choose = async (action: string) => {
+    await page.getByRole('button', { name: 'Actions' }).press('Enter');
+    await page.getByRole('menuitem', { name: action }).press('Enter');
+    await confirm(action);
+  };
+  await desk.open(`/console/users/${id}`);
+  await card.getByText('Sign-in is locked').waitFor();
+  await card.getByText(/Last failed sign-in/).waitFor();
+  await choose('Unlock sign-in');
+  await page.getByText(/can try to sign in again/).waitFor();
+  await card.getByText('Sign-in is locked').waitFor({ state: 'detached' });
+
+  await page.getByRole('link', { name: 'Security' }).press('Enter');
+  await page.getByRole('button', { name: 'Reset' }).press('Enter');
+  await confirm('Reset');
+  await page.getByText(/^The second factor of .* was reset/).waitFor();
+  t.equal((await storedUser(service.app, id)).tfaSecret, null);
+
+  await choose('Suspend');
+  await page
+    .getByText(/Suspended/)
+    .first()
+    .waitFor();
+  t.equal((await storedUser(service.app, id)).status, 'suspended');
+  t.strictSame(desk.complaints(), []);
+});
+
+t.test('a support desk sees an administrator, but no control that the API would refuse', async (t) => {
+  const desk = await signedIn(staff);
+  const { page } = desk;
+  const { id } = await (await signedIn()).me();
+  await desk.open(`/console/users/${id}`);
+  await settle(desk);
+  await page.getByRole('button', { name: 'Actions' }).press('Enter');
+  t.strictSame(await page.getByRole('menuitem').allInnerTexts(), ['Send password reset link'], 'what anybody can do');
+  await page.keyboard.press('Escape');
+  t.equal(await page.locator('#content form :enabled:is(input, select, textarea)').count(), 0);
+  await desk.open(`/console/users/${id}/security`);
+  await settle(desk);
+  t.strictSame(
+    await page.locator('#content').getByRole('button').allInnerTexts(),
+    ['', 'Actions'],
+    'one copies the ID, and nothing changes how the user signs in',
+  );
+  t.strictSame(desk.complaints(), []);
+});
+
+t.test('the screens are accessible in light and dark, and fit small and large screens', async (t) => {
+  const visitor = await signedIn(administrator, { bypassCSP: true, viewport: { width: 320, height: 700 } });
+  const { page } = visitor;
+  for (const path of Object.keys(places)) {
+    for (const width of [320, 2_560]) {
+      await page.setViewportSize({ width, height: 900 });
+      await visitor.open(`/console${path}`);
+      await settle(visitor);
+      t.equal(await page.evaluate('document.documentElement.scrollWidth'), width, `${width} px: ${path}`);
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        t.strictSame(await accessibilityViolations(visitor), [], `axe, ${colorScheme}, ${width} px: ${path}`);
+        await saveScreenshot(visitor, `console-screens-${colorScheme}-${width}${path.replaceAll(/\W+/g, '-')}`);
+      }
+    }
+  }
+  t.strictSame(visitor.complaints(), []);
+});
