@@ -134,7 +134,8 @@ export function Table<T>(props: Props<T>) {
                     {columns.map((column, index) => (
                       <td
                         key={column.key}
-                        class={`${column.align === 'end' ? 'is-end' : ''} ${column.isSecondary ? 'is-secondary' : ''}`}
+                        class={`${index === 0 ? 'is-main' : ''} ${column.align === 'end' ? 'is-end' : ''} ${column.isSecondary ? 'is-secondary' : ''}`}
+                        data-title={index === 0 ? undefined : column.title}
                       >
                         {index === 0 && target !== undefined ? (
                           <Link href={target}>{column.cell(row)}</Link>

@@ -1,0 +1,87 @@
+// @suite not-everyday: draws the pictures of the documentation
+import { sql } from 'drizzle-orm';
+import t from 'tap';
+import { newPerson, saveScreenshot, startBrowser } from '../helpers/browser/browser.js';
+import { freePort } from '../helpers/servers/ports.js';
+import { startClockedService } from '../helpers/service/clocked-service.js';
+import { administrator } from '../helpers/users/credentials.js';
+import { asAdministrator } from '../helpers/users/over-http.js';
+
+// With `SHOTS=docs/images`, this writes the pictures of the console in the documentation. Without it, the test checks that it could.
+
+const port = String(await freePort());
+const service = await startClockedService(t, { PORT: port, PUBLIC_URL: `http://localhost:${port}` });
+const browser = await startBrowser(t);
+const call = await asAdministrator(service);
+const { app } = service;
+
+const { id: policy } = await call('POST', '/policies', { name: 'Directory', app_access: true });
+await call('POST', '/permissions', {
+  policy,
+  collection: 'users',
+  action: 'read',
+  fields: ['id', 'first_name', 'last_name', 'email'],
+  permissions: { status: { _eq: 'active' } },
+});
+const roles: string[] = [];
+for (const name of ['Customer', 'Editor', 'Support'])
+  roles.push(String((await call('POST', '/roles', { name, policies: [policy] })).id));
+const names = [
+  'Maria Santos',
+  'Kenji Watanabe',
+  'Amara Okafor',
+  'Lena Fischer',
+  'Noah Williams',
+  'Priya Nair',
+  'Luca Rossi',
+  'Sofia Andersson',
+  'Omar Haddad',
+  'Chloé Martin',
+  'Mateo García',
+  'Wei Zhang',
+];
+for (const [index, name] of names.entries()) {
+  const [first_name = '', last_name = ''] = name.split(' ');
+  const email = `${first_name}.${last_name}@example.com`.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
+  const status = index === 4 ? 'suspended' : index % 5 === 3 ? 'invited' : 'active';
+  await call('POST', '/users', { first_name, last_name, email, status, role: roles[index % 3] });
+}
+await app.db.execute(sql`update user_uses set last_access = now() - random() * interval '9 days'
+  from users where id = "user" and status <> 'invited' and email <> ${administrator.email}`);
+await app.db.execute(sql`
+  insert into activity_counts (unit, series, start, count)
+  select 'day', series, day, greatest(1, round((base * (1 + 0.02 * n) * (case when extract(isodow from day) > 5 then 0.55 else 1 end)
+    * (0.9 + 0.2 * abs(sin(n * 1.7)))))::int)
+  from (values ('sign_ins', 420), ('failed_sign_ins', 31), ('active_users', 510), ('sign_ups', 24)) series(series, base),
+    generate_series(0, 29) n, lateral (select date_trunc('day', now() at time zone 'UTC') - (29 - n) * interval '1 day' as day) days
+  on conflict do nothing`);
+
+t.test('the pictures show the console as it is', async (t) => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const person = await newPerson(browser, service, {
+      colorScheme,
+      viewport: { width: 1280, height: 800 },
+      deviceScaleFactor: 2,
+    });
+    const { page, open } = person;
+    const { email, password } = administrator;
+    await person.context.request.post(`${service.url}/auth/login`, { data: { email, password, mode: 'session' } });
+    const suffix = colorScheme === 'dark' ? '-dark' : '';
+    const draw = async (name: string) => {
+      await page.waitForLoadState('networkidle');
+      await saveScreenshot(person, `${name}${suffix}`);
+    };
+    const filter = JSON.stringify({ status: { _in: ['active', 'invited'] } });
+    await open(`/console/users?filter=${encodeURIComponent(filter)}&sort=last_name`);
+    await page.getByText('Maria Santos').waitFor();
+    await page.locator('[data-row] input').nth(1).check();
+    await draw('console-users');
+    await open('/console/overview');
+    await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
+    await draw('console-overview');
+    await open(`/console/simulator?as=role:${roles[1]}`);
+    await page.getByText('Because of the policy').first().waitFor();
+    await draw('console-simulator');
+    t.strictSame(person.complaints(), []);
+  }
+});
