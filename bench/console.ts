@@ -176,7 +176,7 @@ const tasks: readonly Task[] = [
       await measure(
         'reset the second factor',
         () => confirm(page, 'Reset'),
-        () => page.getByText(/^The second factor of .* was reset/).waitFor(),
+        () => page.getByText(/^Two-factor authentication for .* was reset/).waitFor(),
       );
     },
   },

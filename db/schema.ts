@@ -131,7 +131,9 @@ export const users = pgTable(
     uniqueIndex('users_email_unique').on(inLowerCase(table.email)),
     uniqueIndex('users_token_hash_unique').on(table.tokenHash),
     uniqueIndex('users_external_identifier_unique').on(table.provider, table.externalIdentifier),
-    index('users_role_index').on(table.role),
+    // With the ID, because lists are in the order of the ID. Without it, PostgreSQL would read all users in this order to find a few.
+    index('users_role_index').on(table.role, table.id),
+    index('users_status_index').on(table.status, table.id),
     // For the statistics. Only few users have such a row, so other changes do not write to these indexes.
     index('users_invited_index').on(table.createdAt).where(sql`${table.status} = 'invited'`),
     index('users_unverified_index')
@@ -239,7 +241,8 @@ export const userPolicies = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.user, table.policy] }),
-    index('user_policies_policy_index').on(table.policy),
+    // With the user, for the same reason as `users_role_index`.
+    index('user_policies_policy_index').on(table.policy, table.user),
   ],
 );
 

@@ -333,22 +333,27 @@ function comparison(value: SQL, field: ValueField, operator: Operator, values: r
   const unlike = (pattern: string) => sql`${value} not like ${pattern}`;
   const ilike = (pattern: string) => sql`${value} ilike ${pattern}`;
   const unilike = (pattern: string) => sql`${value} not ilike ${pattern}`;
+  // Addresses are indexed in lower case, so add the comparison in lower case for the index.
+  const equals = (other: SQL) =>
+    field.folded
+      ? sql`(${inLowerCase(value)} = ${inLowerCase(other)} and ${value} = ${other})`
+      : sql`${value} = ${other}`;
   const around = `%${literal(text)}%`;
   const start = `${literal(text)}%`;
   const end = `%${literal(text)}`;
 
   const compiled: Record<Operator, () => SQL> = {
-    // Addresses are indexed in lower case, so add the comparison in lower case for the index.
-    eq: () =>
-      field.folded
-        ? sql`(${inLowerCase(value)} = ${inLowerCase(first)} and ${value} = ${first})`
-        : sql`${value} = ${first}`,
+    eq: () => equals(first),
     neq: () => sql`${value} <> ${first}`,
-    // Many values are looked up in a hash table; in an array, they would be compared one by one.
-    in: () =>
-      values.length > fewValues
-        ? sql`${value} in (select unnest(${arrayOf(field, values)}))`
-        : sql`${value} = any(${arrayOf(field, values)})`,
+    // PostgreSQL sees few values when it plans the statement, and thus knows whether they are rare. Many values are looked up in a hash
+    // table; in an array, they would be compared one by one.
+    in: () => {
+      if (values.length === 0 || values.length > fewValues)
+        return sql`${value} in (select unnest(${arrayOf(field, values)}))`;
+      const items = values.map((item) => typed(field, item));
+      if (items.length === 1 || field.folded) return sql`(${sql.join(items.map(equals), sql` or `)})`;
+      return sql`${value} in (${sql.join(items, sql`, `)})`;
+    },
     nin: () =>
       values.length > fewValues
         ? sql`${value} not in (select unnest(${arrayOf(field, values)}))`

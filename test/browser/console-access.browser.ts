@@ -102,7 +102,7 @@ t.test('rules are added, changed, and deleted one by one, each with an undo', as
   await page.getByRole('button', { name: 'Add rule' }).press('Enter');
   const dialog = page.getByRole('dialog', { name: 'Add rule' });
   await dialog.getByLabel('Action').selectOption('delete');
-  await dialog.getByText('without a condition, nothing is protected').first().waitFor();
+  await dialog.getByText('Without a condition, this rule allows deleting every item.').first().waitFor();
   await dialog.getByRole('button', { name: 'Add condition' }).press('Enter');
   await dialog.getByLabel('Comparison').selectOption('in');
   await dialog.getByLabel('Archived').check();
@@ -120,6 +120,7 @@ t.test('rules are added, changed, and deleted one by one, each with an undo', as
   await page.getByText('The rule was deleted.').waitFor();
   await added.waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Undo' }).press('Enter');
+  await page.getByText('The rule was deleted.').waitFor({ state: 'detached' });
   await added.waitFor();
   t.strictSame(await read(person, ofPolicy), [{ permissions: { status: { _in: ['archived', 'draft'] } } }]);
 
@@ -170,7 +171,7 @@ t.test('administrator access is explained and confirmed, and can be undone', asy
   await question.getByRole('button', { name: 'Cancel' }).press('Enter');
   t.equal((await read(person, `/policies/${id}`)).admin_access, false);
   await page.getByRole('button', { name: 'Turn on Administrator' }).press('Enter');
-  await question.getByRole('button', { name: 'Make administrators' }).press('Enter');
+  await question.getByRole('button', { name: 'Grant administrator rights' }).press('Enter');
   await page.getByText('Everybody with this policy is an administrator').waitFor();
   t.equal((await read(person, `/policies/${id}`)).admin_access, true);
   await page.getByRole('button', { name: 'Undo' }).press('Enter');
@@ -194,7 +195,7 @@ t.test('the simulator says what somebody may do and why, and who may read a fiel
   await page.getByRole('radio', { name: 'The public' }).check();
   await page.getByText('Can’t read: Email address').waitFor();
   t.equal(new URL(page.url()).searchParams.get('as'), 'public');
-  await page.getByRole('link', { name: 'Who may do it?' }).click();
+  await page.getByRole('link', { name: 'Who can do it?' }).click();
   await page.getByLabel('Field').selectOption('first_name');
   const line = page.getByRole('listitem').filter({ hasText: 'Policy Directory' }).first();
   await line.getByText('where Status is Active').waitFor();

@@ -37,7 +37,7 @@ t.test('a separator that is typed stays until the next value, and a change can b
   const tags = page.getByLabel('Tags');
   await tags.pressSequentially('vip, beta tester');
   t.equal(await tags.inputValue(), 'vip, beta tester');
-  await save('The profile of Ada was saved.');
+  await save('Ada’s profile was saved.');
   t.strictSame(await read(person, `/users/${user}?fields=tags`), { tags: ['vip', 'beta tester'] });
   await page.getByRole('button', { name: 'Undo' }).press('Enter');
   await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' });

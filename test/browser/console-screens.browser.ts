@@ -146,7 +146,7 @@ t.test('a support desk finds out why a user cannot sign in, and helps', async (t
   for (let attempt = 0; attempt < 2; attempt++) await service.post('/auth/login', { email, password: 'wrong' });
   const desk = await signedIn(staff);
   const { page } = desk;
-  const card = page.locator('section, article', { hasText: 'What to know about signing in' }).last();
+  const card = page.locator('section, article', { hasText: 'Sign-in problems' }).last();
   const confirm = async (action: string) =>
     page.getByRole('alertdialog').getByRole('button', { name: action }).press('Enter');
   const choose = async (action: string) => {
@@ -164,7 +164,7 @@ t.test('a support desk finds out why a user cannot sign in, and helps', async (t
   await page.getByRole('link', { name: 'Security' }).press('Enter');
   await page.getByRole('button', { name: 'Reset' }).press('Enter');
   await confirm('Reset');
-  await page.getByText(/^The second factor of .* was reset/).waitFor();
+  await page.getByText(/^Two-factor authentication for .* was reset/).waitFor();
   t.equal((await storedUser(service.app, id)).tfaSecret, null);
 
   await choose('Suspend');
@@ -194,6 +194,50 @@ t.test('a support desk sees an administrator, but no control that the API would 
     'one copies the ID, and nothing changes how the user signs in',
   );
   t.strictSame(desk.complaints(), []);
+});
+
+t.test('a user is found, suspended, and activated again without a mouse', async (t) => {
+  const { page, open, complaints } = await signedIn();
+  const { keyboard } = page;
+  /** Presses Tab until the control with this text has the focus. */
+  const tabTo = async (text: string) => {
+    for (let presses = 0; presses < 60; presses++) {
+      if ((await page.evaluate('document.activeElement?.innerText?.trim()')) === text) return;
+      await keyboard.press('Tab');
+    }
+    t.fail(`the Tab key does not reach "${text}"`);
+  };
+  await open('/console/roles');
+  await page.getByRole('heading', { name: 'Roles', level: 1 }).waitFor();
+  await keyboard.press('Control+k');
+  await page.getByRole('dialog').getByRole('combobox').and(page.locator(':focus')).waitFor();
+  await keyboard.type('Mia Example');
+  await page.getByRole('option', { name: /Mia Example/ }).waitFor();
+  await keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Mia Example', level: 1 }).waitFor();
+  await tabTo('Actions');
+  await keyboard.press('Enter');
+  for (let presses = 0; presses < 5; presses++) {
+    if ((await page.evaluate('document.activeElement?.innerText?.trim()')) === 'Suspend') break;
+    await keyboard.press('ArrowDown');
+  }
+  await keyboard.press('Enter');
+  await page.getByRole('alertdialog').waitFor();
+  await tabTo('Suspend');
+  await keyboard.press('Enter');
+  await page
+    .getByRole('status')
+    .getByText(/Mia Example/)
+    .waitFor();
+  t.equal((await storedUser(service.app, member.id)).status, 'suspended');
+  await tabTo('Undo');
+  await keyboard.press('Enter');
+  await page.getByText('Suspended').first().waitFor({ state: 'detached' });
+  t.equal((await storedUser(service.app, member.id)).status, 'active');
+  await keyboard.press('g');
+  await keyboard.press('p');
+  await page.getByRole('heading', { name: 'Policies', level: 1 }).waitFor();
+  t.strictSame(complaints(), []);
 });
 
 t.test('the screens are accessible in light and dark, and fit small and large screens', async (t) => {

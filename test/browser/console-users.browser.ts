@@ -85,14 +85,14 @@ t.test('filters are added and edited with the keyboard, and are in the URL as th
   t.strictSame(filterInUrl(person), { status: { _in: ['suspended'] } }, 'the back button restores the filter');
 
   await page.getByRole('button', { name: 'Filter', exact: true }).click();
-  await keyboard.type('inherited');
+  await keyboard.type('parent');
   await keyboard.press('Enter');
   await page.getByRole('combobox', { name: 'Value' }).fill('Edit');
   await page.getByRole('option', { name: 'Editor' }).click();
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByText('No users found').waitFor();
   t.strictSame(filterInUrl(person), { status: { _in: ['suspended'] }, role: { parent: { _in: [editor] } } });
-  await page.getByRole('button', { name: 'Inherited role is any of Editor', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Parent role is any of Editor', exact: true }).waitFor();
   t.pass('the chip names the role');
 
   await page.getByRole('button', { name: 'Clear filters' }).click();
@@ -212,7 +212,7 @@ t.test('the dry run names whom the API refuses, and the others are changed', asy
   await page.getByRole('menuitem', { name: 'Activate' }).click();
   await page.getByText('1 user will change.').waitFor();
   t.ok(
-    await page.getByLabel('1 of these users has no password. Send a link to set one.').isChecked(),
+    await page.getByLabel('Send the 1 user without a password a link to set one').isChecked(),
     'invited users have no password',
   );
   await page.getByRole('button', { name: 'Change 1 user' }).click();
@@ -224,7 +224,7 @@ t.test('the dry run names whom the API refuses, and the others are changed', asy
   await page.getByRole('button', { name: `Select all ${many + 2} that match` }).click();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByText(`${many + 1} users will be deleted.`).waitFor();
-  const refused = page.getByRole('region', { name: '1 user stays as it is' });
+  const refused = page.getByRole('region', { name: '1 user will not be changed' });
   t.match(await refused.innerText(), /admin@example\.com\s+This is your own account\./);
   await page.getByRole('button', { name: 'Cancel' }).click();
   t.equal(await countOf(person, {}), many + 2, 'nothing was deleted');

@@ -19,6 +19,7 @@ import { singleUse } from './single-use.js';
 import { startup } from './startup.js';
 import { stepUp } from './step-up.js';
 import { tokens } from './tokens.js';
+import { validTokens } from './valid-tokens.js';
 import { writes } from './writes.js';
 
 /** All faults that `npm run test:mutations` applies. */
@@ -26,6 +27,7 @@ export const mutations: readonly Mutation[] = [
   ...answersAndMails,
   ...singleUse,
   ...applications,
+  ...validTokens,
   ...emailLogin,
   ...passkeys,
   ...sessions,

@@ -14,11 +14,11 @@ import type { ProviderRecords } from './records.js';
 import type { ResourceTokens } from './resource-tokens.js';
 
 /**
- * Responds to the two requests that applications and APIs send all the time: userinfo with a bearer token, and the introspection of a token
- * by a client with a secret. The library needs several times as much processor time for them as everything else together.
+ * Responds to the two requests that applications and APIs send most often: userinfo with a bearer token, and the introspection of a token
+ * by a client with a secret. For these requests, the library uses several times as much processor time as the rest of the code combined.
  *
  * Only a valid token gets a response here, and only in a plain request. Every other request, and every refusal, is left to the library, so
- * there is only one place that knows the errors of the standards.
+ * the errors that the standards define are produced in only one place.
  */
 export interface ValidTokens {
   /** OpenID Connect Core, 5.3. @returns undefined if the library must respond */
@@ -50,7 +50,7 @@ interface TokenPayload {
 }
 
 export function createValidTokens({ db }: ProviderServices, { issuer, records, clients, tokens }: Parts): ValidTokens {
-  /** The token with this handle, of a registered client. Nothing is known of one that is bound to a key (RFC 9449), or has been used. */
+  /** The token with this handle, of a registered client. Undefined for a token that is bound to a key (RFC 9449) or has been used. */
   const find = async (handle: string): Promise<(StoredRecord & { payload: TokenPayload }) | undefined> => {
     const record = await records.find(handle);
     if (!record || record.consumed_ago !== null) return undefined;
@@ -135,10 +135,10 @@ function basicCredentials(authorization: string): { id: string; secret: string }
 const formType = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
 const introspectable = new Set(['AccessToken', 'ClientCredentials', 'RefreshToken']);
 const claimsOfScope: Record<string, readonly string[] | null> = claimsByScope;
-/** The claims of the scope `openid`, which are not read from the user. Except `sub`, only ID tokens have them. */
+/** The claims of the scope `openid`, which are not read from the user. Except for `sub`, they appear only in ID tokens. */
 const aboutSignIn = new Set<string>(claimsByScope.openid);
 
-/** Whether a request is neither from a script of another site (CORS), nor with a proof of possession (RFC 9449). */
+/** Whether the request has neither an `Origin` header (CORS) nor a DPoP proof (RFC 9449). */
 const isPlain = ({ origin, dpop }: ProtocolRequest['headers']) => origin === undefined && dpop === undefined;
 
 const json = (body: object): ProtocolResponse => ({

@@ -253,7 +253,7 @@ interface ItemProps {
   nameOfId: NameOfId;
 }
 
-/** The items that the value can stand for, beside certain ones. */
+/** The items that the value can stand for, in addition to specific ones. */
 const ownItems: Partial<Record<Collection, { one?: string; many?: string }>> = {
   users: { one: '$CURRENT_USER' },
   roles: { one: '$CURRENT_ROLE', many: '$CURRENT_ROLES' },
@@ -311,7 +311,7 @@ function ItemEditor({ target, condition: { operator, value }, onChange, nameOfId
   );
 }
 
-/** A time relative to now, or a certain one. */
+/** A time relative to now, or a specific one. */
 function TimeEditor({ value, onChange }: { value: unknown; onChange: (value: unknown) => void }) {
   const offset = readOffset(value);
   const kind = !offset ? 'certain' : offset.amount === 0 ? 'now' : offset.amount < 0 ? 'before' : 'after';

@@ -22,7 +22,7 @@ interface Explained {
   isLoading: boolean;
 }
 
-/** Asks the API to explain what somebody may do. @param question undefined: nothing is asked */
+/** Asks the API to explain what someone can do. @param question undefined: nothing is asked */
 export function useExplanation(question: Question | undefined): Explained {
   // The key begins as the paths of permissions do, so it is asked again after they have changed.
   const key = question && `/permissions/explain ${JSON.stringify(question)}`;

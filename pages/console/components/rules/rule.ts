@@ -80,7 +80,7 @@ export function fieldNames(collection: string, action: Action): string[] {
 /** Whether a filter selects everything. */
 export const isEverything = (filter: Filter | null): boolean => filter === null || Object.keys(filter).length === 0;
 
-/** With these, somebody can sign in as another user. */
+/** With these, someone can sign in as another user. */
 const credentials = ['password', 'email'];
 
 /** Why a rule deserves a second look. */

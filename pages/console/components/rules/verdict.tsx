@@ -98,7 +98,7 @@ interface Props {
   isDetailed?: boolean;
 }
 
-/** What somebody may do and why, now or after changes. */
+/** What someone can do and why, now or after changes. */
 export function Verdict({ subject, asked, changes, compares = true, isDetailed = false }: Props) {
   const question: Question = { ...asQuestion(subject), ...asked };
   const now = useExplanation(changes && !compares ? undefined : question);

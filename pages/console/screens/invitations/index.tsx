@@ -26,7 +26,8 @@ export default function Invitations() {
     fields: 'id,email,created_at,role.id,role.name',
     filter: { status: { _eq: 'invited' } },
     search: q,
-    sort: '-created_at',
+    // The order in which they were created. Unlike the time, it is indexed.
+    sort: '-id',
   });
   const mayInvite = can('create', 'users');
 

@@ -25,7 +25,7 @@ const switches = [
   { field: 'admin_access', name: 'admin', icon: 'bolt' },
 ] as const satisfies { field: keyof PolicyItem; name: string; icon: IconName }[];
 
-/** What a policy allows and requires beside its rules. */
+/** What a policy allows and requires in addition to its rules. */
 export function Options({ policy, reload }: Props) {
   const { isAdmin } = useAccess();
   const [isEditing, setIsEditing] = useState(false);

@@ -143,7 +143,7 @@ export function RuleEditor({ policy, rule, collections, save, close }: Props) {
   );
 }
 
-/** What somebody may do now, and after the change. */
+/** What someone can do now, and after the change. */
 function Try({ policy, rule, isChanged }: { policy: PolicyItem; rule: Rule; isChanged: boolean }) {
   const [role] = policy.roles ?? [];
   const [subject, setSubject] = useState<Subject | undefined>(role && { kind: 'role', id: role.id, name: role.name });

@@ -16,7 +16,7 @@ import { WhoCan } from './who-can.js';
 
 export type SimulatorState = 'as' | 'collection' | 'item' | 'field' | 'ip' | 'view' | 'action';
 
-/** What somebody may do and why, and who may do something. */
+/** What someone can do and why, and who can do something. */
 export default function Simulator() {
   const [state, change] = useUrlState<SimulatorState>();
   const isReverse = state.view === 'who';

@@ -139,7 +139,7 @@ function scopeOf({ collection, permissions }: Rule, nameOfId: (id: string) => st
   return conditions === '' ? t('who_all', { collection: collectionText(collection) }) : t('rule_where', { conditions });
 }
 
-/** The roles that have a policy, also through their parents, and the users who have it themselves. */
+/** The roles that have a policy, also through their parents, and the users to whom it is assigned directly. */
 function Holders({
   policy,
   tree,

@@ -302,6 +302,7 @@ function confirmText(action: BulkAction, count: number): string {
 
 function doneText(action: BulkAction, count: number): string {
   if (action.kind === 'delete') return tn('bulk_deleted', count);
+  if (action.kind === 'role' && action.role === null) return tn('bulk_role_removed', count);
   return tn(action.kind === 'role' ? 'bulk_role_changed' : 'bulk_status_changed', count, { value: targetOf(action) });
 }
 
