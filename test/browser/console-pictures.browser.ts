@@ -1,7 +1,7 @@
 // @suite not-everyday: draws the pictures of the documentation
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { newPerson, saveScreenshot, startBrowser } from '../helpers/browser/browser.js';
+import { newPerson, startBrowser } from '../helpers/browser/browser.js';
 import { freePort } from '../helpers/servers/ports.js';
 import { startClockedService } from '../helpers/service/clocked-service.js';
 import { administrator } from '../helpers/users/credentials.js';
@@ -54,6 +54,7 @@ await app.db.execute(sql`
     * (0.9 + 0.2 * abs(sin(n * 1.7)))))::int)
   from (values ('sign_ins', 420), ('failed_sign_ins', 31), ('active_users', 510), ('sign_ups', 24)) series(series, base),
     generate_series(0, 29) n, lateral (select date_trunc('day', now() at time zone 'UTC') - (29 - n) * interval '1 day' as day) days
+  union all select 'hour', 'active_users', date_trunc('day', now() at time zone 'UTC') - interval '40 days', 1
   on conflict do nothing`);
 
 t.test('the pictures show the console as it is', async (t) => {
@@ -61,7 +62,7 @@ t.test('the pictures show the console as it is', async (t) => {
     const person = await newPerson(browser, service, {
       colorScheme,
       viewport: { width: 1280, height: 800 },
-      deviceScaleFactor: 2,
+      deviceScaleFactor: 1.5,
     });
     const { page, open } = person;
     const { email, password } = administrator;
@@ -69,7 +70,7 @@ t.test('the pictures show the console as it is', async (t) => {
     const suffix = colorScheme === 'dark' ? '-dark' : '';
     const draw = async (name: string) => {
       await page.waitForLoadState('networkidle');
-      await saveScreenshot(person, `${name}${suffix}`);
+      if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${name}${suffix}.png` });
     };
     const filter = JSON.stringify({ status: { _in: ['active', 'invited'] } });
     await open(`/console/users?filter=${encodeURIComponent(filter)}&sort=last_name`);

@@ -138,6 +138,9 @@ t.test('spaces around a search do not matter, and the columns are in the URL', a
   await page.keyboard.type(' person 59 ');
   await page.getByText('1 user', { exact: true }).waitFor();
   t.equal(new URL(page.url()).searchParams.get('q'), 'person 59');
+  await page.getByRole('searchbox').fill('ada 58');
+  await page.getByText('Person 58').waitFor();
+  await page.getByText('1 user', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Columns' }).click();
   await page.getByLabel('Created').check();
   await page.keyboard.press('Escape');

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import type { User } from '../api/types.js';
 import { useApi } from '../api/use-api.js';
+import { searchingUsers } from '../api/user-search.js';
 import { Combobox } from '../components/combobox.js';
 import { Dialog } from '../components/dialog.js';
 import { Icon, type IconName } from '../components/icon.js';
@@ -40,7 +41,11 @@ function OpenPalette({ close }: { close: () => void }) {
   const wanted = useLater(search.trim());
   const searches = wanted.length > 1 && access.can('read', 'users');
   const { data, isLoading } = useApi(searches ? '/users' : undefined, {
-    query: { search: wanted, fields: 'id,first_name,last_name,email', limit: maxUsers },
+    query: {
+      ...searchingUsers(wanted, (field) => access.canUse('read', 'users', field)),
+      fields: 'id,first_name,last_name,email',
+      limit: maxUsers,
+    },
   });
   const places: Command[] = screens
     .filter(({ isOpenTo }) => isOpenTo(access))

@@ -1,6 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { PathWith } from '../api/types.js';
 import { useApi } from '../api/use-api.js';
+import { searchingUsers } from '../api/user-search.js';
+import { useAccess } from '../app/access.js';
 import { t } from '../texts.js';
 import { Button } from './button.js';
 import { Combobox } from './combobox.js';
@@ -61,8 +63,11 @@ export function Search({ kind, label, isLabelHidden = false, placeholder, withou
   const [search, setSearch] = useState('');
   const wanted = useLater(search.trim());
   const { path, fields } = kinds[kind];
+  const { canUse } = useAccess();
+  const selecting =
+    kind === 'users' ? searchingUsers(wanted, (field) => canUse('read', 'users', field)) : { search: wanted };
   const { data, isLoading } = useApi(path, {
-    query: { fields, search: wanted, limit: maxSuggestions + without.length },
+    query: { ...selecting, fields, limit: maxSuggestions + without.length },
   });
   const found = ((data?.data ?? []) as Found[]).map(asPicked).filter(({ id }) => !without.includes(id));
   return (

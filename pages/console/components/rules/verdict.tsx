@@ -48,7 +48,7 @@ const reasonTexts = {
 } as const;
 
 /** Which permission allows it, and in which way it applies. */
-function Reason({ reason }: { reason: Schemas['PermissionReason'] }) {
+function Reason({ reason, isOwn }: { reason: Schemas['PermissionReason']; isOwn: boolean }) {
   const { policy, policy_name, permission, change, by, role, role_name } = reason;
   const href = permission === null ? `/policies/${policy}` : `/policies/${policy}?rule=${permission}`;
   return (
@@ -60,14 +60,17 @@ function Reason({ reason }: { reason: Schemas['PermissionReason'] }) {
           role: role ? <Link href={`/roles/${role}`}>{role_name}</Link> : role_name,
         }}
       />
+      {isOwn && <> {t('verdict_own')}</>}
       {change !== null && <> {t('verdict_by_change')}</>}
     </li>
   );
 }
 
 /** Why it is allowed, or what prevents it. */
-export function Because({ explanation }: { explanation: Explanation }) {
+export function Because({ explanation, differs = false }: { explanation: Explanation; differs?: boolean }) {
   const { because, missing, requires_tfa, allowed } = explanation;
+  // Administrators need no permission, so beside one, it can only be the access of every app user to their own account.
+  const isOwn = (permission: number | null) => permission === null && because.some((one) => one.permission !== null);
   return (
     <ul class="reasons">
       {missing.map(({ code, message, field }) => (
@@ -80,8 +83,10 @@ export function Because({ explanation }: { explanation: Explanation }) {
         <Reason
           key={`${reason.policy}${reason.permission}${reason.change}${reason.by}${reason.role}`}
           reason={reason}
+          isOwn={reason.change === null && isOwn(reason.permission)}
         />
       ))}
+      {differs && <li>{t('verdict_differs')}</li>}
       {requires_tfa && allowed && <li>{t('verdict_tfa')}</li>}
     </ul>
   );
@@ -121,7 +126,10 @@ export function Verdict({ subject, asked, changes, compares = true, isDetailed =
         {before && (
           <p class="hint">{before === summary ? t('verdict_unchanged') : t('verdict_before', { summary: before })}</p>
         )}
-        <Because explanation={explanation} />
+        <Because
+          explanation={explanation}
+          differs={allowed && asked.item === undefined && asked.field === undefined && explanation.because.length > 1}
+        />
         {isDetailed && allowed && fields.length > 0 && !fields.includes('*') && (
           <details>
             <summary>{tn('verdict_fields', fields.length)}</summary>

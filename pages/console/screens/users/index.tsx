@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { usePage } from '../../api/use-api.js';
+import { searchingUsers } from '../../api/user-search.js';
 import { useAccess } from '../../app/access.js';
 import { useShortcuts } from '../../app/screen-shortcuts.js';
 import { useUrlState } from '../../app/url-state.js';
@@ -46,7 +47,8 @@ export default function Users() {
   const { q = '', filter = '', sort = usualSort } = state;
   const chosen = columnNames(access, state.columns);
   const isCompact = state.density === 'compact';
-  const selecting = { filter, search: q };
+  const { can, canUse } = access;
+  const selecting = searchingUsers(q, (field) => canUse('read', 'users', field), filter);
   const query = { ...selecting, sort, fields: requestedFields(access, chosen) };
   const list = usePage<Row>('/users', query);
   const isOnlyPage = list.data !== undefined && list.number === 1 && !list.next && !list.isLoading;
@@ -56,7 +58,6 @@ export default function Users() {
   const isRefused = list.failure !== undefined && ['INVALID_QUERY', 'FORBIDDEN'].includes(list.failure.code);
   const selection = useSelection(selecting);
   const [dialog, setDialog] = useState<'invite' | 'create'>();
-  const { can, canUse } = access;
   const maySelect = can('delete', 'users') || ['status', 'role'].some((name) => canUse('update', 'users', name));
   const mayInvite = invitationFields.every((name) => canUse('create', 'users', name)) && can('read', 'roles');
   const toggleRow = () => {

@@ -1,0 +1,37 @@
+/** The texts in which people look for users. */
+const texts = ['first_name', 'last_name', 'email', 'title', 'location', 'description'];
+const maxWords = 5;
+
+/**
+ * The parameters of a list of users who match a search. The API finds a search only within a single field, but people type first and last
+ * names together. So the API looks for the longest word (of two, the last, which is usually the last name), with its indexes, and a filter looks for the other words. This finds everything
+ * that the API alone would find.
+ * @param canRead whether the caller may read a field of users
+ * @param filter the filter of the list as JSON, or an empty text
+ */
+export function searchingUsers(
+  search: string,
+  canRead: (field: string) => boolean,
+  filter = '',
+): { search: string; filter: string } {
+  const words = search.split(/\s+/).filter(Boolean);
+  const names = texts.filter(canRead);
+  const given = parse(filter);
+  if (words.length < 2 || words.length > maxWords || names.length === 0 || given === undefined)
+    return { search, filter };
+  const longest = words.reduce((one, other) => (other.length >= one.length ? other : one));
+  const others = words.filter((word) => word !== longest);
+  const conditions = others.map((word) => ({ _or: names.map((name) => ({ [name]: { _icontains: word } })) }));
+  const all = [...(given === null ? [] : [given]), ...conditions];
+  return { search: longest, filter: all.length === 0 ? '' : JSON.stringify({ _and: all }) };
+}
+
+/** @returns undefined if the filter is not JSON, so that the API says so */
+function parse(filter: string): unknown {
+  if (filter === '') return null;
+  try {
+    return JSON.parse(filter);
+  } catch {
+    return undefined;
+  }
+}
