@@ -39,7 +39,7 @@ export default function NewRole() {
   const [typed, setName] = useState<string>();
   const [description, setDescription] = useState('');
   const [picked, setPicked] = useState<readonly Picked[]>([]);
-  // The changes that the simulator rehearses are those that are made.
+  // The changes that the simulator rehearses are those that are made. It does not depend on the texts, so typing asks for nothing.
   const [ids] = useState(() => ({ role: newId(), policy: newId() }));
   const name = typed ?? (chosen ? t(`template_${choice}`) : '');
   const rules = chosen?.rules(collections) ?? [];
@@ -49,8 +49,8 @@ export default function NewRole() {
   const role = { id: ids.role, name: name.trim(), description: description.trim() || null, policies };
   const rehearsed = useLater(
     JSON.stringify({
-      ...(chosen ? { policies: [policy], permissions } : {}),
-      roles: [{ ...role, name: role.name || t('role_title') }],
+      ...(chosen ? { policies: [{ ...policy, name: t(`template_${choice}`) }], permissions } : {}),
+      roles: [{ id: ids.role, name: t('role_title'), policies }],
     }),
     pauseMs,
   );
