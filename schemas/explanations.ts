@@ -102,6 +102,12 @@ const Reason = named(
     change: Nullable(
       Type.Integer({ description: 'The position in `changes.permissions` of a permission that is new there.' }),
     ),
+    fields: Type.Array(Type.String(), {
+      description: 'The fields that it allows, on the items that match its rule; `*` for all of them.',
+    }),
+    own: Type.Boolean({
+      description: 'Whether `app_access` allows it, which applies only to the own user and the own roles.',
+    }),
     by: Type.Union([Type.Literal('role'), Type.Literal('parent'), Type.Literal('user'), Type.Literal('public')], {
       description:
         'Why the policy applies: it belongs to the role of the user (`role`), to an ancestor of that role (`parent`), or to the user (`user`), or it is the public policy (`public`).',
@@ -205,6 +211,8 @@ export const ExplanationResponse = named(
         policy_name: 'Members',
         permission: 12,
         change: null,
+        fields: ['id', 'email'],
+        own: false,
         by: 'role',
         role: '0e3c1b7e-7c0e-4b7e-9d2b-2c2a7d5f2f11',
         role_name: 'Member',

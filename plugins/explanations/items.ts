@@ -53,7 +53,7 @@ export async function explainItems(
     action === 'read' ? view(name) : writeGrantsOf(caller, name, action, variablesOf(caller, now));
   const grants = [...granted].sort((one, other) => (one.permission ?? 0) - (other.permission ?? 0));
   const known = action === 'read' ? [...collection.fields.keys()] : writableFields(collection, rules, action);
-  const none = { fields: [], allFields: known.length, rules: [], validations: [], permissions: [], items: null };
+  const none = { fields: [], allFields: known.length, rules: [], validations: [], permissions: new Map(), items: null };
   if (grants.length === 0 || !meetsNeed(caller, { collection: name, action }))
     return { ...none, missing: [obstacle('no_permission')] };
 
@@ -98,7 +98,9 @@ export async function explainItems(
     items,
     missing,
     fields,
-    permissions: [...new Set(applied.map(({ permission = null }) => permission))],
+    permissions: new Map(
+      applied.map((grant) => [grant.permission ?? null, known.filter((name) => names(grant, name))]),
+    ),
   };
 }
 

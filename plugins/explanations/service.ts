@@ -98,12 +98,13 @@ function describe(
   const { caller } = subject;
   const { fields, allFields } = verdict;
   const missing = [...subject.missing, ...verdict.missing];
+  const listed = (names: readonly string[]) => (names.length > 0 && names.length === allFields ? ['*'] : [...names]);
   return {
     allowed: missing.length === 0,
-    fields: fields.length > 0 && fields.length === allFields ? ['*'] : [...fields],
+    fields: listed(fields),
     filter: writtenUnion(verdict.rules, subject),
     validation: writtenUnion(verdict.validations, subject),
-    because: verdict.permissions.flatMap((permission) => {
+    because: [...verdict.permissions].flatMap(([permission, granted]) => {
       const grants = policiesOf(caller, permission);
       return sources
         .filter(({ policy }) => grants.some(({ id }) => id === policy))
@@ -114,6 +115,8 @@ function describe(
             policy_name: name,
             permission: change === undefined ? permission : null,
             change: change ?? null,
+            fields: listed(granted),
+            own: permission === null && !caller.admin,
             by,
             role,
             role_name,

@@ -7,7 +7,14 @@ import { obstacle, type Verdict } from './verdict.js';
 
 /** The settings are a single row, to which rules do not apply. */
 export function explainSettings(caller: Caller, { action, field }: Pick<ExplainBody, 'action' | 'field'>): Verdict {
-  const none = { fields: [], allFields: settingNames.length, rules: [], validations: [], permissions: [], items: null };
+  const none = {
+    fields: [],
+    allFields: settingNames.length,
+    rules: [],
+    validations: [],
+    permissions: new Map(),
+    items: null,
+  };
   if (action !== 'read' && action !== 'update') return { ...none, allFields: 0, missing: [obstacle('no_operation')] };
   const permitted = permittedSettings(caller, action);
   if (permitted.size === 0) return { ...none, missing: [obstacle('no_permission')] };
@@ -15,11 +22,14 @@ export function explainSettings(caller: Caller, { action, field }: Pick<ExplainB
   const fields = settingNames.filter((name) => permitted.has(name) && !isReserved(name));
   const isNaming = (names: readonly string[]) =>
     names.includes('*') || (field === undefined ? settingNames : [field]).some((name) => names.includes(name));
-  const permissions = caller.admin
-    ? [null]
-    : permissionsFor(caller, 'settings', action)
-        .filter((permission) => isUnconditional(permission) && isNaming(permission.fields ?? []))
-        .map(({ id }) => id);
+  const allows = (names: readonly string[]) => fields.filter((name) => names.includes('*') || names.includes(name));
+  const permissions = new Map<number | null, readonly string[]>(
+    caller.admin
+      ? [[null, fields]]
+      : permissionsFor(caller, 'settings', action)
+          .filter((permission) => isUnconditional(permission) && isNaming(permission.fields ?? []))
+          .map(({ id, fields: names }) => [id, allows(names ?? [])]),
+  );
   const name = settingNames.find((known) => known === field);
   const missing = () => {
     if (field === undefined) return [];

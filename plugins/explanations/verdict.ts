@@ -11,8 +11,8 @@ export interface Verdict {
   /** The rules of the permissions for the field in the question; null: all items. Empty: there is no such permission. */
   rules: readonly (Filter | null)[];
   validations: readonly (Filter | null)[];
-  /** The permissions that allow it. Null: the access flags of policies allow it. */
-  permissions: readonly (number | null)[];
+  /** The permissions that allow it, each with its fields. Null: the access flags of policies allow it. */
+  permissions: ReadonlyMap<number | null, readonly string[]>;
   /** The number of items that the rules reach; null if it is unknown. */
   items: number | null;
 }

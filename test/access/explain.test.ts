@@ -323,6 +323,8 @@ t.test('describes the state after changes, and writes nothing', async (t) => {
         policy_name: 'New',
         permission: null,
         change: 1,
+        fields: ['email'],
+        own: false,
         by: 'parent',
         role: newRole,
         role_name: 'Above',

@@ -240,6 +240,15 @@ t.test('a user is found, suspended, and activated again without a mouse', async 
   t.strictSame(complaints(), []);
 });
 
+t.test('on a phone, the actions are on the screen', async (t) => {
+  const { page, open } = await signedIn(administrator, { viewport: { width: 320, height: 700 } });
+  await open(`/console/users/${ada.id}`);
+  await page.getByRole('button', { name: 'Actions' }).press('Enter');
+  const boxes = await Promise.all((await page.getByRole('menuitem').all()).map((item) => item.boundingBox()));
+  t.ok(boxes.length > 2);
+  for (const box of boxes) t.ok(box && box.x >= 0 && box.x + box.width <= 320 && box.y + box.height <= 700);
+});
+
 t.test('the screens are accessible in light and dark, and fit small and large screens', async (t) => {
   const visitor = await signedIn(administrator, { bypassCSP: true, viewport: { width: 320, height: 700 } });
   const { page } = visitor;

@@ -208,14 +208,18 @@ interface PagerProps {
 /** The controls below a list that is read page by page. */
 export function Pager({ number, next, previous, note }: PagerProps) {
   if (!next && !previous && note === undefined) return null;
+  const turn = (to: () => void) => {
+    to();
+    scrollTo(0, 0);
+  };
   return (
     <nav class="pager" aria-label={t('pages')}>
       <span class="pager-note">{note}</span>
-      <button type="button" class="secondary small" disabled={!previous} onClick={previous}>
+      <button type="button" class="secondary small" disabled={!previous} onClick={() => previous && turn(previous)}>
         {t('previous')}
       </button>
       <span aria-current="page">{t('page_number', { number })}</span>
-      <button type="button" class="secondary small" disabled={!next} onClick={next}>
+      <button type="button" class="secondary small" disabled={!next} onClick={() => next && turn(next)}>
         {t('next')}
       </button>
     </nav>

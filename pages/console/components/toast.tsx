@@ -13,7 +13,7 @@ interface Toast {
 
 /** Milliseconds. Longer if there is something to press. */
 const shownForMs = 6_000;
-const shownWithActionForMs = 12_000;
+const shownWithActionForMs = 30_000;
 
 let show: (toast: Toast | undefined) => void = () => {};
 
@@ -41,7 +41,7 @@ export function Toasts() {
           <span>{current.text}</span>
           {current.link && <Link href={current.link.href}>{current.link.text}</Link>}
           {current.undo && (
-            <Button kind="quiet" onPress={() => current.undo?.().then(() => setCurrent(undefined))}>
+            <Button kind="quiet" onPress={() => current.undo?.().then(() => setCurrent({ text: t('undone') }))}>
               {t('undo')}
             </Button>
           )}

@@ -2211,6 +2211,8 @@ export interface components {
             policy_name: string;
             permission: number | null;
             change: number | null;
+            fields: string[];
+            own: boolean;
             /** @enum {string} */
             by: "role" | "parent" | "user" | "public";
             role: string | null;

@@ -24,18 +24,25 @@ function itemsText(collection: string, { items, more_items }: Explanation['count
   return more_items ? t('verdict_more', { items: text }) : text;
 }
 
+/** Whether the permissions that allow something are about different fields. */
+const differs = ({ because }: Explanation): boolean => new Set(because.map(({ fields }) => fields.join())).size > 1;
+
 /** What an explanation says, in one sentence: "Sees 3 of 27 fields of 12 users". */
 export function summaryOf({ collection, action, item, field }: Asked, explanation: Explanation): string {
   const { allowed, counts } = explanation;
   const names = { collection: collectionText(collection) };
   if (field !== undefined || item !== undefined) {
     const what = field === undefined ? t('verdict_the_item') : fieldText(field);
-    return t(allowed ? `verdict_may_${action}` : `verdict_refused_${action}`, { what });
+    const verdict = t(allowed ? `verdict_may_${action}` : `verdict_refused_${action}`, { what });
+    const isOwn = allowed && item === undefined && explanation.because.every(({ own }) => own);
+    return isOwn ? `${verdict} ${t('verdict_own')}` : verdict;
   }
   if (!allowed) return t(`verdict_no_${action}`, names);
   const items = itemsText(collection, counts) ?? names.collection;
   if (action === 'delete') return t('verdict_delete', { items });
   const numbers = { fields: numberText(counts.fields), all: numberText(counts.all_fields) };
+  // The fields differ from item to item, so each reason says its own.
+  if (differs(explanation)) return t(`verdict_some_${action}`, { items });
   if (counts.fields === counts.all_fields) return t(`verdict_all_${action}`, { items });
   return t(`verdict_${action}`, { ...numbers, items });
 }
@@ -47,12 +54,13 @@ const reasonTexts = {
   public: 'verdict_by_public',
 } as const;
 
-/** Which permission allows it, and in which way it applies. */
-function Reason({ reason, isOwn }: { reason: Schemas['PermissionReason']; isOwn: boolean }) {
-  const { policy, policy_name, permission, change, by, role, role_name } = reason;
+/** Which permission allows it, in which way it applies, and for which fields. */
+function Reason({ reason, showsFields }: { reason: Schemas['PermissionReason']; showsFields: boolean }) {
+  const { policy, policy_name, permission, change, by, role, role_name, fields, own } = reason;
   const href = permission === null ? `/policies/${policy}` : `/policies/${policy}?rule=${permission}`;
   return (
     <li>
+      {showsFields && `${fields.includes('*') ? t('rule_fields_all') : tn('verdict_allows', fields.length)}: `}
       <Rich
         text={reasonTexts[by]}
         values={{
@@ -60,17 +68,15 @@ function Reason({ reason, isOwn }: { reason: Schemas['PermissionReason']; isOwn:
           role: role ? <Link href={`/roles/${role}`}>{role_name}</Link> : role_name,
         }}
       />
-      {isOwn && <> {t('verdict_own')}</>}
+      {own && <> {t('verdict_own')}</>}
       {change !== null && <> {t('verdict_by_change')}</>}
     </li>
   );
 }
 
 /** Why it is allowed, or what prevents it. */
-export function Because({ explanation, differs = false }: { explanation: Explanation; differs?: boolean }) {
+export function Because({ explanation, isAboutMany = false }: { explanation: Explanation; isAboutMany?: boolean }) {
   const { because, missing, requires_tfa, allowed } = explanation;
-  // Administrators need no permission, so beside one, it can only be the access of every app user to their own account.
-  const isOwn = (permission: number | null) => permission === null && because.some((one) => one.permission !== null);
   return (
     <ul class="reasons">
       {missing.map(({ code, message, field }) => (
@@ -83,10 +89,9 @@ export function Because({ explanation, differs = false }: { explanation: Explana
         <Reason
           key={`${reason.policy}${reason.permission}${reason.change}${reason.by}${reason.role}`}
           reason={reason}
-          isOwn={reason.change === null && isOwn(reason.permission)}
+          showsFields={isAboutMany && differs(explanation)}
         />
       ))}
-      {differs && <li>{t('verdict_differs')}</li>}
       {requires_tfa && allowed && <li>{t('verdict_tfa')}</li>}
     </ul>
   );
@@ -126,10 +131,7 @@ export function Verdict({ subject, asked, changes, compares = true, isDetailed =
         {before && (
           <p class="hint">{before === summary ? t('verdict_unchanged') : t('verdict_before', { summary: before })}</p>
         )}
-        <Because
-          explanation={explanation}
-          differs={allowed && asked.item === undefined && asked.field === undefined && explanation.because.length > 1}
-        />
+        <Because explanation={explanation} isAboutMany={asked.item === undefined && asked.field === undefined} />
         {isDetailed && allowed && fields.length > 0 && !fields.includes('*') && (
           <details>
             <summary>{tn('verdict_fields', fields.length)}</summary>

@@ -27,12 +27,21 @@ const sum = (intervals: readonly Counts[], of: (counts: Counts) => number | null
 
 /** What needs attention, in the order of urgency, with the screen that shows it. */
 const attention = [
-  { name: 'administrators_without_second_factor', icon: 'shield', href: '/users' },
+  {
+    name: 'administrators_without_second_factor',
+    icon: 'shield',
+    // A filter cannot ask for secrets, so these are all administrators.
+    href: '/users?filter={"role":{"policies":{"_some":{"admin_access":{"_eq":true}}}}}',
+  },
   { name: 'failed_emails', icon: 'email', href: '/emails?state=failed' },
   { name: 'locked_accounts', icon: 'lock', href: '/activity?action=lock' },
   { name: 'expired_invitations', icon: 'invitation', href: '/invitations' },
   { name: 'pending_invitations', icon: 'invitation', href: '/invitations' },
-  { name: 'unverified_users', icon: 'user', href: '/users?filter={"email_verified_at":{"_null":true}}' },
+  {
+    name: 'unverified_users',
+    icon: 'user',
+    href: '/users?filter={"status":{"_eq":"active"},"email":{"_nnull":true},"email_verified_at":{"_null":true}}',
+  },
 ] as const satisfies readonly { name: keyof Attention; icon: IconName; href: string }[];
 
 /** The numbers of the service, over time. */

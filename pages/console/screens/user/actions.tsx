@@ -63,22 +63,23 @@ export function Actions({ user, name, isInReach, reload }: Props) {
             icon: 'invitation',
             onSelect: () => askToResend({ email, name, role: user.role?.id }),
           },
-        mayChangeStatus && {
-          text: t('user_unlock'),
-          icon: 'unlock',
-          onSelect: () =>
-            ask({
-              title: t('user_unlock_title', { name }),
-              text: t('user_unlock_text'),
-              action: t('user_unlock'),
-              isDangerous: false,
-              act: async () => {
-                await post('/users/{id}/unlock', undefined, { params });
-                reload();
-                toast(t('user_unlock_done', { name }));
-              },
-            }),
-        },
+        mayChangeStatus &&
+          user.locked_until !== null && {
+            text: t('user_unlock'),
+            icon: 'unlock',
+            onSelect: () =>
+              ask({
+                title: t('user_unlock_title', { name }),
+                text: t('user_unlock_text'),
+                action: t('user_unlock'),
+                isDangerous: false,
+                act: async () => {
+                  await post('/users/{id}/unlock', undefined, { params });
+                  reload();
+                  toast(t('user_unlock_done', { name }));
+                },
+              }),
+          },
         mayChangeStatus &&
           status !== 'active' && {
             text: t('user_activate'),

@@ -60,7 +60,7 @@ export function Profile({ user, isInReach, reload }: Props) {
   const saved = t('user_saved', { name: nameOf(user, user.id) });
   const edits = useEdits(`user-${user.id}`, user as Values, send, saved);
   return (
-    <div class="split">
+    <div class="split is-aside-first">
       <Card title={t('user_profile')}>
         <Form
           submit={t('save')}

@@ -54,6 +54,7 @@ function SecondFactor({ user, reload, mayReset }: Omit<Props, 'isInReach'> & { m
                 act: async () => {
                   await post('/users/{id}/tfa/disable', undefined, { params: { id: user.id } });
                   reload();
+                  void changed('sessions');
                   toast(t('user_tfa_reset_done', { name }));
                 },
               })
@@ -120,8 +121,8 @@ function Sessions({ user, mayEnd }: { user: UserItem; mayEnd: boolean }) {
       text: t('user_session_end_text', { name }),
       action: t('user_session_end'),
       act: async () => {
-        await act();
-        reload();
+        // If it failed, the session has probably ended in the meantime.
+        await act().finally(reload);
         void changed('sessions');
         toast(t('user_session_ended', { device }));
       },

@@ -4,17 +4,21 @@ import { useAccess } from '../../app/access.js';
 import { Icon } from '../../components/icon.js';
 import { Card } from '../../components/layout.js';
 import { Ago, Time } from '../../components/time.js';
-import { reasonText, t, textIfAny } from '../../texts.js';
+import { choiceText, reasonText, t, textIfAny } from '../../texts.js';
 import type { UserItem } from './index.js';
 
 /** What may keep the user from signing in, and what helps. */
 export function SignInState({ user }: { user: UserItem }) {
   const { can } = useAccess();
-  const { last_failure: failure, locked_until: lockedUntil, has_password: hasPassword, provider } = user;
-  const lacksPassword = hasPassword === false && provider === 'default' && user.status === 'active';
-  if (!failure && !lockedUntil && !lacksPassword) return null;
+  const { locked_until: lockedUntil, has_password: hasPassword, provider, status } = user;
+  // A lock that is over, or the status, which are shown anyway, explain nothing.
+  const failure = ['locked', status].includes(user.last_failure?.reason ?? undefined) ? undefined : user.last_failure;
+  const helpWithStatus = status === 'active' ? undefined : textIfAny(`user_help_${status}`);
+  const lacksPassword = hasPassword === false && provider === 'default' && status === 'active';
+  if (!failure && !lockedUntil && !lacksPassword && !helpWithStatus) return null;
   return (
     <Card title={t('user_sign_in_state')}>
+      {status && helpWithStatus && <Obstacle title={choiceText(status)} help={helpWithStatus} />}
       {lockedUntil && (
         <Obstacle title={t('user_locked')} help={t('user_help_locked')}>
           {t('user_locked_until')} <Time time={lockedUntil} />
