@@ -4,8 +4,8 @@ const maxWords = 5;
 
 /**
  * The parameters of a list of users who match a search. The API finds a search only within a single field, but people type first and last
- * names together. So the API looks for the longest word (of two, the last, which is usually the last name), with its indexes, and a filter looks for the other words. This finds everything
- * that the API alone would find.
+ * names together. So the API looks for the longest word, with its indexes, and a filter looks for the other words. If several words are the
+ * longest, it is the last of them, because there are more last names than first names.
  * @param canRead whether the caller may read a field of users
  * @param filter the filter of the list as JSON, or an empty text
  */

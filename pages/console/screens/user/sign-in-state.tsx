@@ -11,8 +11,9 @@ import type { UserItem } from './index.js';
 export function SignInState({ user }: { user: UserItem }) {
   const { can } = useAccess();
   const { locked_until: lockedUntil, has_password: hasPassword, provider, status } = user;
-  // A lock that is over, or the status, which are shown anyway, explain nothing.
-  const failure = ['locked', status].includes(user.last_failure?.reason ?? undefined) ? undefined : user.last_failure;
+  // A lock is shown only while it lasts, and the status is shown anyway.
+  const reason = user.last_failure?.reason ?? undefined;
+  const failure = reason !== undefined && ['locked', status].includes(reason) ? undefined : user.last_failure;
   const helpWithStatus = status === 'active' ? undefined : textIfAny(`user_help_${status}`);
   const lacksPassword = hasPassword === false && provider === 'default' && status === 'active';
   if (!failure && !lockedUntil && !lacksPassword && !helpWithStatus) return null;
