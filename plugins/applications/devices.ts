@@ -53,7 +53,7 @@ export function createDevices(
   const findRequest = async (userCode: string) => {
     const { handles, provider, resources } = await running();
     const limits = { now: clock(), maxAge: config.SESSION_MAX_AGE || null, shift: clockOffset(clock) };
-    const record = await findRecordByUserCode(db, handles.userCode(normalized(userCode)), limits);
+    const record = await findRecordByUserCode(db, handles.userCodes(normalized(userCode)), limits);
     if (!record || record.user !== null || record.payload.error !== undefined) return undefined;
     const client = await provider.Client.find(record.client ?? '');
     if (!client) return undefined;

@@ -116,16 +116,16 @@ export async function findRecord(
   return (await byHash(executor, values))[0];
 }
 
-/** The request of a device with this code, if the user can still decide about it. */
+/** The request of a device with this code, if the user can still decide about it. @param hashes the forms in which it may be stored */
 export async function findRecordByUserCode(
   executor: Executor,
-  userCodeHash: string,
+  hashes: readonly string[],
   { now, maxAge, shift }: Limits,
 ): Promise<StoredRecord | undefined> {
   const [found] = await rows<StoredRecord>(
     executor,
     sql`select ${recordColumns(sql`${shift}`)} from ${validRecords}
-      where r.user_code_hash = ${userCodeHash} and r.consumed_at is null and ${isValid(sql`${now.toISOString()}`, sql`${maxAge}`)}`,
+      where ${isAmong(sql`r.user_code_hash`, hashes, 'text')} and r.consumed_at is null and ${isValid(sql`${now.toISOString()}`, sql`${maxAge}`)}`,
   );
   return found;
 }

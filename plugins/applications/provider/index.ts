@@ -74,7 +74,7 @@ export function createProviderRunner(services: Services): () => Promise<RunningP
     const created = await parts;
     const { library, handles, clients, grants, records, resources, request, metadataRequests } = created;
     const issuer = issuerOf(config);
-    const tokens = createResourceTokens(handles, issuer, () => ({ keys: [...keys.verifying] }));
+    const tokens = createResourceTokens({ handles, records }, issuer, () => ({ keys: [...keys.verifying] }));
     const provider = createProvider(used, {
       ...created,
       keys: keys.all,

@@ -141,7 +141,7 @@ export function createProviderRecords(
       parent: (isToken && exchange?.parent?.hash) || null,
       family: exchange?.source?.family ?? randomUUID(),
       offline: payload.scope?.split(' ').includes('offline_access') || exchange?.source?.offline || false,
-      user_code_hash: userCode ? handles.userCode(userCode) : null,
+      user_code_hash: userCode ? handles.userCodes(userCode)[0] : null,
       // A request that continues, such as with consent after a sign-in, began when it was first received.
       created_at: new Date((kind === 'Interaction' && exchange?.interaction?.created_at) || now).toISOString(),
       expires_at: new Date(now.getTime() + seconds * 1_000).toISOString(),
@@ -219,7 +219,7 @@ export function createProviderRecords(
     adapterOf,
 
     recordOfJwt: (kind, id, payload, seconds, resource) => ({
-      ...newRecord(kind, handles.jwt(id), payload, seconds, currentContext(library)),
+      ...newRecord(kind, handles.jwts(id)[0], payload, seconds, currentContext(library)),
       resource,
     }),
 

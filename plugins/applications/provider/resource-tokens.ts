@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { compactVerify, createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet } from 'jose';
 import { resourceTokenAlgorithm } from '../../../schemas/jwks.js';
 import type { Handles } from './handles.js';
+import type { ProviderRecords } from './records.js';
 
 /** Finds the stored record of an access token for a resource, which is a JWT (RFC 9068). */
 export interface ResourceTokens {
@@ -21,7 +22,11 @@ function looksLikeJwt(token: string): boolean {
   }
 }
 
-export function createResourceTokens(handles: Handles, issuer: string, keys: () => JSONWebKeySet): ResourceTokens {
+export function createResourceTokens(
+  { handles, records }: { handles: Handles; records: Pick<ProviderRecords, 'find'> },
+  issuer: string,
+  keys: () => JSONWebKeySet,
+): ResourceTokens {
   const idOf = async (token: string): Promise<string | undefined> => {
     if (decodeProtectedHeader(token).typ !== 'at+jwt') return undefined;
     const { payload } = await compactVerify(token, createLocalJWKSet(keys()), { algorithms: [resourceTokenAlgorithm] });
@@ -32,7 +37,11 @@ export function createResourceTokens(handles: Handles, issuer: string, keys: () 
     handleOf: async (token) => {
       if (!looksLikeJwt(token)) return token;
       const id = await idOf(token).catch(() => undefined);
-      return handles.jwt(id ?? randomUUID());
+      const [current, ...previous] = handles.jwts(id ?? randomUUID());
+      // A token that was issued before a change of SECRET is stored under the handle of that time.
+      if (previous.length === 0 || id === undefined || (await records.find(current))) return current;
+      for (const handle of previous) if (await records.find(handle)) return handle;
+      return current;
     },
   };
 }
