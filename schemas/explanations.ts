@@ -106,7 +106,7 @@ const Reason = named(
       description: 'The fields that it allows, on the items that match its rule; `*` for all of them.',
     }),
     own: Type.Boolean({
-      description: 'Whether `app_access` allows it, which applies only to the own user and the own roles.',
+      description: "Whether `app_access` allows it, which covers only the user's own account and roles.",
     }),
     by: Type.Union([Type.Literal('role'), Type.Literal('parent'), Type.Literal('user'), Type.Literal('public')], {
       description:

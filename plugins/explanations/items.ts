@@ -14,7 +14,7 @@ import type { Caller } from '../http/caller.js';
 import { readKey } from '../items/payload.js';
 import { presetsOf, requireWritable, writableFields } from '../items/writable-fields.js';
 import type { WriteRules } from '../items/write-engine.js';
-import { obstacle, type Verdict } from './verdict.js';
+import { nothingAllowed, obstacle, type Verdict } from './verdict.js';
 
 interface Question extends Pick<ExplainBody, 'action' | 'item' | 'field'> {
   collection: CollectionName & NeededRight['collection'];
@@ -53,7 +53,7 @@ export async function explainItems(
     action === 'read' ? view(name) : writeGrantsOf(caller, name, action, variablesOf(caller, now));
   const grants = [...granted].sort((one, other) => (one.permission ?? 0) - (other.permission ?? 0));
   const known = action === 'read' ? [...collection.fields.keys()] : writableFields(collection, rules, action);
-  const none = { fields: [], allFields: known.length, rules: [], validations: [], permissions: new Map(), items: null };
+  const none = nothingAllowed(known.length);
   if (grants.length === 0 || !meetsNeed(caller, { collection: name, action }))
     return { ...none, missing: [obstacle('no_permission')] };
 

@@ -3,18 +3,11 @@ import { type SettingName, settingNames } from '../../schemas/settings.js';
 import { isUnconditional, permissionsFor } from '../access/permissions.js';
 import type { Caller } from '../http/caller.js';
 import { delegableSettings, permittedSettings } from '../settings/service.js';
-import { obstacle, type Verdict } from './verdict.js';
+import { nothingAllowed, obstacle, type Verdict } from './verdict.js';
 
 /** The settings are a single row, to which rules do not apply. */
 export function explainSettings(caller: Caller, { action, field }: Pick<ExplainBody, 'action' | 'field'>): Verdict {
-  const none = {
-    fields: [],
-    allFields: settingNames.length,
-    rules: [],
-    validations: [],
-    permissions: new Map(),
-    items: null,
-  };
+  const none = nothingAllowed(settingNames.length);
   if (action !== 'read' && action !== 'update') return { ...none, allFields: 0, missing: [obstacle('no_operation')] };
   const permitted = permittedSettings(caller, action);
   if (permitted.size === 0) return { ...none, missing: [obstacle('no_permission')] };

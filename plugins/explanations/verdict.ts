@@ -17,6 +17,16 @@ export interface Verdict {
   items: number | null;
 }
 
+/** The verdict before anything is known to allow it. @param allFields the number of fields that there are for the action */
+export const nothingAllowed = (allFields: number): Omit<Verdict, 'missing'> => ({
+  fields: [],
+  allFields,
+  rules: [],
+  validations: [],
+  permissions: new Map(),
+  items: null,
+});
+
 export const obstacle = (code: Obstacle, more: Omit<Missing, 'code' | 'message'> = {}): Missing => ({
   code,
   message: messageOf(code),

@@ -11,6 +11,7 @@ const exportHeaders = {
     examples: ['attachment; filename="users-2026-01-31.csv"'],
   }),
 };
+
 /** GET: lists the items of a collection. */
 export function listItems(app: App, definition: ReadRoutes): void {
   const { collection, many, tag, schemas } = definition;

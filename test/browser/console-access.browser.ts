@@ -1,22 +1,11 @@
 import t from 'tap';
-import {
-  accessibilityViolations,
-  newPerson,
-  type Person,
-  saveScreenshot,
-  startBrowser,
-} from '../helpers/browser/browser.js';
-import { freePort } from '../helpers/servers/ports.js';
-import { startClockedService } from '../helpers/service/clocked-service.js';
+import { accessibilityViolations, type Person, saveScreenshot } from '../helpers/browser/browser.js';
+import { startConsole } from '../helpers/browser/console.js';
 import { administrator, userPassword } from '../helpers/users/credentials.js';
-import { asAdministrator } from '../helpers/users/over-http.js';
 
 /** Roles, policies, their rules, and the simulator in the console. */
 
-const port = String(await freePort());
-const service = await startClockedService(t, { PORT: port, PUBLIC_URL: `http://localhost:${port}` });
-const browser = await startBrowser(t);
-const call = await asAdministrator(service);
+const { call, signedIn, read } = await startConsole(t);
 
 const { id: policy } = await call('POST', '/policies', { name: 'Directory', app_access: true });
 const nested = {
@@ -45,17 +34,6 @@ const ada = { email: 'ada@example.com', password: userPassword, first_name: 'Ada
 const { id: adaId } = await call('POST', '/users', { ...ada, status: 'active', role: editor });
 const staff = { email: 'support@example.com', password: userPassword };
 await call('POST', '/users', { ...staff, status: 'active', role: support });
-
-async function signedIn({ email, password }: { email: string; password: string } = administrator, options = {}) {
-  const person = await newPerson(browser, service, options);
-  await person.context.request.post(`${service.url}/auth/login`, { data: { email, password, mode: 'session' } });
-  return person;
-}
-
-const read = async ({ context }: Person, path: string): Promise<Record<string, unknown>> => {
-  const response = await context.request.get(`${service.url}${path}`);
-  return ((await response.json()) as { data: Record<string, unknown> }).data;
-};
 
 const sentence = ({ page }: Person, text: string) => page.locator('.rule', { hasText: text });
 

@@ -1,16 +1,10 @@
 import t from 'tap';
-import { newPerson, type Person, startBrowser } from '../helpers/browser/browser.js';
-import { freePort } from '../helpers/servers/ports.js';
-import { startClockedService } from '../helpers/service/clocked-service.js';
-import { administrator, userPassword } from '../helpers/users/credentials.js';
-import { asAdministrator } from '../helpers/users/over-http.js';
+import { startConsole } from '../helpers/browser/console.js';
+import { userPassword } from '../helpers/users/credentials.js';
 
 /** Editing stored values in the console: of a user, of an application, and of the project. */
 
-const port = String(await freePort());
-const service = await startClockedService(t, { PORT: port, PUBLIC_URL: `http://localhost:${port}` });
-const browser = await startBrowser(t);
-const call = await asAdministrator(service);
+const { call, signedIn, read } = await startConsole(t);
 
 const ada = { email: 'ada@example.com', password: userPassword, first_name: 'Ada', status: 'active' };
 const { id: user } = await call('POST', '/users', ada);
@@ -19,14 +13,9 @@ const { id: client } = await call('POST', '/clients', { name: 'Shop', type: 'con
 const { id: role } = await call('POST', '/roles', { name: 'Member' });
 await call('POST', '/users/invite', { email: 'invited@example.com', role });
 
-const person = await newPerson(browser, service);
+const person = await signedIn();
 const { page, open } = person;
-await person.context.request.post(`${service.url}/auth/login`, { data: { ...administrator, mode: 'session' } });
 
-const read = async ({ context }: Person, path: string): Promise<unknown> => {
-  const response = await context.request.get(`${service.url}${path}`);
-  return ((await response.json()) as { data: unknown }).data;
-};
 const save = async (message: string) => {
   await page.getByRole('button', { name: 'Save' }).first().press('Enter');
   await page.getByText(message).waitFor();

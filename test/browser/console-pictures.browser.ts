@@ -1,18 +1,12 @@
 // @suite not-everyday: draws the pictures of the documentation
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { newPerson, startBrowser } from '../helpers/browser/browser.js';
-import { freePort } from '../helpers/servers/ports.js';
-import { startClockedService } from '../helpers/service/clocked-service.js';
+import { startConsole } from '../helpers/browser/console.js';
 import { administrator } from '../helpers/users/credentials.js';
-import { asAdministrator } from '../helpers/users/over-http.js';
 
 // With `SHOTS=docs/images`, this writes the pictures of the console in the documentation. Without it, the test checks that it could.
 
-const port = String(await freePort());
-const service = await startClockedService(t, { PORT: port, PUBLIC_URL: `http://localhost:${port}` });
-const browser = await startBrowser(t);
-const call = await asAdministrator(service);
+const { service, call, signedIn } = await startConsole(t);
 const { app } = service;
 
 const { id: policy } = await call('POST', '/policies', { name: 'Directory', app_access: true });
@@ -59,14 +53,12 @@ await app.db.execute(sql`
 
 t.test('the pictures show the console as it is', async (t) => {
   for (const colorScheme of ['light', 'dark'] as const) {
-    const person = await newPerson(browser, service, {
+    const person = await signedIn(administrator, {
       colorScheme,
       viewport: { width: 1280, height: 800 },
       deviceScaleFactor: 1.5,
     });
     const { page, open } = person;
-    const { email, password } = administrator;
-    await person.context.request.post(`${service.url}/auth/login`, { data: { email, password, mode: 'session' } });
     const suffix = colorScheme === 'dark' ? '-dark' : '';
     const draw = async (name: string) => {
       await page.waitForLoadState('networkidle');

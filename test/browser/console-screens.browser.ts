@@ -1,23 +1,12 @@
 import t, { type Test } from 'tap';
-import {
-  accessibilityViolations,
-  newPerson,
-  type Person,
-  saveScreenshot,
-  startBrowser,
-} from '../helpers/browser/browser.js';
-import { freePort } from '../helpers/servers/ports.js';
-import { startClockedService } from '../helpers/service/clocked-service.js';
+import { accessibilityViolations, type Person, saveScreenshot } from '../helpers/browser/browser.js';
+import { startConsole } from '../helpers/browser/console.js';
 import { administrator, userPassword } from '../helpers/users/credentials.js';
-import { asAdministrator } from '../helpers/users/over-http.js';
 import { createUser, storedUser } from '../helpers/users/users.js';
 
-/** Every screen of the console, for everybody who may open it, and for those who may not. */
+/** Opens every screen of the console as each kind of user, including users who do not have access to it. */
 
-const port = String(await freePort());
-const service = await startClockedService(t, { PORT: port, PUBLIC_URL: `http://localhost:${port}` });
-const browser = await startBrowser(t);
-const call = await asAdministrator(service);
+const { service, call, signedIn, read } = await startConsole(t);
 
 /** What the template for a support desk contains. */
 const fields = ['id', 'first_name', 'last_name', 'email', 'status', 'role', 'last_access', 'provider', 'tfa_secret'];
@@ -50,18 +39,6 @@ const { id: client } = await call('POST', '/clients', {
   redirect_uris: ['https://shop.example.com/callback'],
 });
 await call('POST', '/resources', { identifier: 'https://api.example.com/', name: 'Orders', scopes: ['orders:read'] });
-
-async function signedIn(user: { email: string; password: string } | null = administrator, options = {}) {
-  const opened = await newPerson(browser, service, options);
-  if (user) {
-    const { email, password } = user;
-    await opened.context.request.post(`${service.url}/auth/login`, { data: { email, password, mode: 'session' } });
-  }
-  const read = async (path: string): Promise<Record<string, unknown>> =>
-    ((await (await opened.context.request.get(`${service.url}${path}`)).json()) as { data: Record<string, unknown> })
-      .data;
-  return { ...opened, read, me: () => read('/users/me') };
-}
 
 /** Waits until a screen shows what it has loaded. */
 async function settle({ page }: Pick<Person, 'page'>) {
@@ -179,7 +156,7 @@ t.test('a support desk finds out why a user cannot sign in, and helps', async (t
 t.test('a support desk sees an administrator, but no control that the API would refuse', async (t) => {
   const desk = await signedIn(staff);
   const { page } = desk;
-  const { id } = await (await signedIn()).me();
+  const { id } = await read(await signedIn(), '/users/me');
   await desk.open(`/console/users/${id}`);
   await settle(desk);
   await page.getByRole('button', { name: 'Actions' }).press('Enter');

@@ -1,22 +1,11 @@
 import t from 'tap';
-import {
-  accessibilityViolations,
-  newPerson,
-  type Person,
-  saveScreenshot,
-  startBrowser,
-} from '../helpers/browser/browser.js';
-import { freePort } from '../helpers/servers/ports.js';
-import { startClockedService } from '../helpers/service/clocked-service.js';
+import { accessibilityViolations, type Person, saveScreenshot } from '../helpers/browser/browser.js';
+import { startConsole } from '../helpers/browser/console.js';
 import { administrator, userPassword } from '../helpers/users/credentials.js';
-import { asAdministrator } from '../helpers/users/over-http.js';
 
 /** The list of users in the console. */
 
-const port = String(await freePort());
-const service = await startClockedService(t, { PORT: port, PUBLIC_URL: `http://localhost:${port}` });
-const browser = await startBrowser(t);
-const call = await asAdministrator(service);
+const { service, call, signedIn } = await startConsole(t);
 
 const { id: editor } = await call('POST', '/roles', { name: 'Editor' });
 const { id: reader } = await call('POST', '/roles', { name: 'Reader', parent: editor });
@@ -38,12 +27,6 @@ const users = Array.from({ length: many }, (_, index) => ({
 for (const user of users) await call('POST', '/users', user);
 const staff = { email: 'support@example.com', password: userPassword };
 await call('POST', '/users', { ...staff, status: 'active', role: support });
-
-async function signedIn({ email, password }: { email: string; password: string } = administrator, options = {}) {
-  const person = await newPerson(browser, service, options);
-  await person.context.request.post(`${service.url}/auth/login`, { data: { email, password, mode: 'session' } });
-  return person;
-}
 
 async function openList(person: Person, query: Record<string, string> = {}) {
   await person.open(`/console/users?${new URLSearchParams(query)}`);

@@ -225,9 +225,8 @@ export const applications: readonly Mutation[] = [
     fault: 'clients can introspect the tokens of all others',
     edits: [
       {
-        in: 'configure',
-        find: 'token.clientId === client.clientId || (',
-        replace: 'token.clientId !== undefined || (',
+        find: "clientId === id || (type === 'confidential' && ",
+        replace: "clientId !== undefined || (type === 'confidential' && ",
       },
     ],
     tests: ['test/applications/tokens.test.ts'],

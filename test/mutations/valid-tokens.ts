@@ -51,7 +51,7 @@ export const validTokens: readonly Mutation[] = [
   {
     ids: [],
     fault: 'introspection tells every client about every token',
-    edits: [{ find: 'if (!mayKnow) return undefined;', replace: '' }],
+    edits: [{ find: 'if (!mayIntrospect(client, client.id, record.payload)) return undefined;', replace: '' }],
     tests: compared,
   },
   {

@@ -6,16 +6,16 @@ const maxWords = 5;
  * The parameters of a list of users who match a search. The API finds a search only within a single field, but people type first and last
  * names together. So the API looks for the longest word, with its indexes, and a filter looks for the other words. If several words are the
  * longest, it is the last of them, because there are more last names than first names.
- * @param canRead whether the caller may read a field of users
+ * @param canUse of the caller's access
  * @param filter the filter of the list as JSON, or an empty text
  */
 export function searchingUsers(
   search: string,
-  canRead: (field: string) => boolean,
+  canUse: (action: 'read', collection: 'users', field: string) => boolean,
   filter = '',
 ): { search: string; filter: string } {
   const words = search.split(/\s+/).filter(Boolean);
-  const names = texts.filter(canRead);
+  const names = texts.filter((name) => canUse('read', 'users', name));
   const given = parse(filter);
   if (words.length < 2 || words.length > maxWords || names.length === 0 || given === undefined)
     return { search, filter };

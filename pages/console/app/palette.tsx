@@ -42,7 +42,7 @@ function OpenPalette({ close }: { close: () => void }) {
   const searches = wanted.length > 1 && access.can('read', 'users');
   const { data, isLoading } = useApi(searches ? '/users' : undefined, {
     query: {
-      ...searchingUsers(wanted, (field) => access.canUse('read', 'users', field)),
+      ...searchingUsers(wanted, access.canUse),
       fields: 'id,first_name,last_name,email',
       limit: maxUsers,
     },

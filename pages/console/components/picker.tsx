@@ -64,8 +64,7 @@ export function Search({ kind, label, isLabelHidden = false, placeholder, withou
   const wanted = useLater(search.trim());
   const { path, fields } = kinds[kind];
   const { canUse } = useAccess();
-  const selecting =
-    kind === 'users' ? searchingUsers(wanted, (field) => canUse('read', 'users', field)) : { search: wanted };
+  const selecting = kind === 'users' ? searchingUsers(wanted, canUse) : { search: wanted };
   const { data, isLoading } = useApi(path, {
     query: { ...selecting, fields, limit: maxSuggestions + without.length },
   });

@@ -57,6 +57,16 @@ export const secondsOf = (duration: string): number => Math.round(ms(duration as
 export const ownScopesOf = ({ scopes }: Pick<ClientSettings, 'scopes'>): readonly string[] =>
   (scopes ?? openIdScopes).filter(isOwnScope);
 
+/**
+ * Whether a client may introspect a token: one of its own, or, if the client can keep a secret, one for an API that it lists.
+ * @param id the ID of the client
+ */
+export const mayIntrospect = (
+  { type, resources }: Pick<ClientSettings, 'type' | 'resources'>,
+  id: string,
+  { clientId, aud }: { clientId?: string | undefined; aud?: unknown },
+): boolean => clientId === id || (type === 'confidential' && resources.some(({ identifier }) => identifier === aud));
+
 /** The scopes of a resource that a client can get. A resource without any scopes has an implied one. */
 export const grantableScopes = ({ scopes }: Pick<ClientSettings, 'scopes'>, resource: ResourceRecord): string[] =>
   resource.scopes.length === 0

@@ -10,6 +10,7 @@ import { claimsByScope } from './claims.js';
 import {
   type ClientDirectory,
   isMetadataUrl,
+  mayIntrospect,
   restrictMetadata,
   secondsOf,
   settingsOf,
@@ -204,14 +205,7 @@ export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): 
       deviceFlow: { enabled: true, charset: 'base-20', mask: '****-****' },
       introspection: {
         enabled: true,
-        allowedPolicy: (_ctx, client, token) => {
-          const { type, resources: listed } = settingsOf(client);
-          const audience = (token as { aud?: unknown }).aud;
-          return (
-            token.clientId === client.clientId ||
-            (type === 'confidential' && listed.some(({ identifier }) => identifier === audience))
-          );
-        },
+        allowedPolicy: (_ctx, client, token) => mayIntrospect(settingsOf(client), client.clientId, token),
       },
       revocation: { enabled: true, allowedPolicy: (_ctx, client, token) => token.clientId === client.clientId },
       resourceIndicators: {

@@ -37,11 +37,11 @@ export function createResourceTokens(
     handleOf: async (token) => {
       if (!looksLikeJwt(token)) return token;
       const id = await idOf(token).catch(() => undefined);
-      const [current, ...previous] = handles.jwts(id ?? randomUUID());
+      const candidates = handles.jwts(id ?? randomUUID());
       // A token that was issued before a change of SECRET is stored under the handle of that time.
-      if (previous.length === 0 || id === undefined || (await records.find(current))) return current;
-      for (const handle of previous) if (await records.find(handle)) return handle;
-      return current;
+      if (id !== undefined && candidates.length > 1)
+        for (const handle of candidates) if (await records.find(handle)) return handle;
+      return candidates[0];
     },
   };
 }

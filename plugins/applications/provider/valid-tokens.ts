@@ -5,7 +5,7 @@ import { uuidPattern } from '../../../schemas/common.js';
 import type { Client } from '../../http/caller.js';
 import { isOpaqueAccessToken } from '../../tokens/opaque-access-tokens.js';
 import { claimsByScope } from './claims.js';
-import { type ClientDirectory, isMetadataUrl, isSecretAmong } from './clients.js';
+import { type ClientDirectory, isMetadataUrl, isSecretAmong, mayIntrospect } from './clients.js';
 import { withoutImplied } from './configuration.js';
 import type { ProviderServices } from './exchange.js';
 import { accessOf } from './grants.js';
@@ -98,9 +98,8 @@ export function createValidTokens({ db }: ProviderServices, { issuer, records, c
       const client = await authenticate(headers.authorization ?? '', caller);
       const record = client && (await find(await tokens.handleOf(token)));
       if (!record || !introspectable.has(record.kind)) return undefined;
+      if (!mayIntrospect(client, client.id, record.payload)) return undefined;
       const { clientId, accountId, aud, scope, sid, iat, exp, extra } = record.payload;
-      const mayKnow = clientId === client.id || client.resources.some(({ identifier }) => identifier === aud);
-      if (!mayKnow) return undefined;
       return json({
         active: true,
         sub: accountId,

@@ -23,7 +23,7 @@ export function Actions({ user, name, isInReach, reload }: Props) {
   const { id, status } = user;
   const email = user.email ?? undefined;
   const params = { id };
-  const isOther = id !== me.id && isInReach;
+  const mayAct = id !== me.id && isInReach;
 
   const setStatus = async (next: NonNullable<UserItem['status']>) => {
     await patch('/users/{id}', { status: next }, { params });
@@ -33,7 +33,7 @@ export function Actions({ user, name, isInReach, reload }: Props) {
       ...(status ? { undo: () => patch('/users/{id}', { status }, { params }).then(reload) } : {}),
     });
   };
-  const mayChangeStatus = isOther && canUse('update', 'users', 'status');
+  const mayChangeStatus = mayAct && canUse('update', 'users', 'status');
   return (
     <Menu
       label={t('user_actions')}
@@ -106,7 +106,7 @@ export function Actions({ user, name, isInReach, reload }: Props) {
                 act: () => setStatus('suspended'),
               }),
           },
-        isOther &&
+        mayAct &&
           can('delete', 'users') && {
             text: t('user_delete'),
             icon: 'trash',

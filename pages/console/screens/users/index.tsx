@@ -48,7 +48,7 @@ export default function Users() {
   const chosen = columnNames(access, state.columns);
   const isCompact = state.density === 'compact';
   const { can, canUse } = access;
-  const selecting = searchingUsers(q, (field) => canUse('read', 'users', field), filter);
+  const selecting = searchingUsers(q, canUse, filter);
   const query = { ...selecting, sort, fields: requestedFields(access, chosen) };
   const list = usePage<Row>('/users', query);
   const isOnlyPage = list.data !== undefined && list.number === 1 && !list.next && !list.isLoading;
