@@ -29,11 +29,19 @@ const headers = {
     description: 'The number of seconds to wait before you try again. Sent only with `SERVICE_UNAVAILABLE`.',
     schema: { type: 'integer', minimum: 0, examples: [1] },
   },
+  IdempotencyReplayed: {
+    description:
+      'Sent if this is the stored response to an earlier request with the same `Idempotency-Key`. The request had no effect.',
+    schema: { type: 'string', enum: ['true'] },
+  },
   DeadCookie: {
     description: 'Clears the session cookie if it is invalid, or the cookies of a provider login that failed.',
     schema: { type: 'string', examples: ['gatehouse_session_token=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax'] },
   },
 } satisfies Record<string, Header>;
+
+/** The statuses of those errors that are stored as the result of a request with an `Idempotency-Key`. */
+const resultErrors: ReadonlySet<string> = new Set(['400', '422']);
 
 const reference = (name: keyof typeof headers) => ({ $ref: `#/components/headers/${name}` });
 
@@ -56,7 +64,8 @@ export function completeDocument<T extends object>(document: T): T {
   return JSON.parse(JSON.stringify(copy)) as T;
 }
 
-function addHeaders({ responses, security = [], tags }: DocumentedOperation): void {
+function addHeaders({ responses, security = [], tags, parameters = [] }: DocumentedOperation): void {
+  const isRepeatable = parameters.some(({ name }) => name === 'Idempotency-Key');
   // A failed provider login always clears its cookies.
   const isFlow = responses['302']?.headers?.['set-cookie'] !== undefined;
   // The endpoints for applications declare their own cookies.
@@ -71,6 +80,9 @@ function addHeaders({ responses, security = [], tags }: DocumentedOperation): vo
       ...(status === '503' || status === '429' ? { 'retry-after': reference(retryAfterOf(response)) } : {}),
       ...(isPublic || (!isOfProtocol && (status === '401' || status === '403')) || (isFlow && status >= '400')
         ? { 'set-cookie': reference('DeadCookie') }
+        : {}),
+      ...(isRepeatable && (status.startsWith('2') || resultErrors.has(status))
+        ? { 'idempotency-replayed': reference('IdempotencyReplayed') }
         : {}),
       ...response.headers,
     };

@@ -131,15 +131,20 @@ t.test('a support desk finds out why a user cannot sign in, and helps', async (t
     await page.getByRole('menuitem', { name: action }).press('Enter');
     await confirm(action);
   };
+  await desk.open(`/console/users?q=${encodeURIComponent(email)}`);
+  await page.locator(`[data-row="${id}"]`).getByText('Sign-in is locked').waitFor();
   await desk.open(`/console/users/${id}`);
   await card.getByText('Sign-in is locked').waitFor();
   await card.getByText(/Last failed sign-in/).waitFor();
-  await choose('Unlock sign-in');
+  await card.getByRole('button', { name: 'Unlock sign-in' }).press('Enter');
+  await confirm('Unlock sign-in');
   await page.getByText(/can try to sign in again/).waitFor();
   await card.getByText('Sign-in is locked').waitFor({ state: 'detached' });
 
   await page.getByRole('link', { name: 'Security' }).press('Enter');
-  await page.getByRole('button', { name: 'Reset' }).press('Enter');
+  await page.getByRole('button', { name: 'Reset' }).waitFor();
+  await page.getByRole('button', { name: 'Actions' }).press('Enter');
+  await page.getByRole('menuitem', { name: 'Reset two-factor authentication' }).press('Enter');
   await confirm('Reset');
   await page.getByText(/^Two-factor authentication for .* was reset/).waitFor();
   t.equal((await storedUser(service.app, id)).tfaSecret, null);

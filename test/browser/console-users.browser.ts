@@ -134,6 +134,50 @@ t.test('spaces around a search do not matter, and the columns are in the URL', a
   t.strictSame(person.complaints(), []);
 });
 
+t.test('a page of the list has a link, and the back button leads back to it', async (t) => {
+  const person = await signedIn();
+  const { page } = person;
+  await openList(person);
+  const rows = page.locator('[data-row]');
+  const next = page.getByRole('button', { name: 'Next' });
+  const previous = page.getByRole('button', { name: 'Previous' });
+  const firstRow = await rows.first().getAttribute('data-row');
+  await next.click();
+  await page.getByText('Page 2').waitFor();
+  await page.locator(`[data-row="${firstRow}"]`).waitFor({ state: 'detached' });
+  const shown = await rows.evaluateAll((all) => all.map((row) => row.getAttribute('data-row')));
+  t.equal(shown.length, many + 2 - 50, 'the rest is on the second page');
+
+  await rows.first().getByRole('link').click();
+  await page
+    .getByRole('tab', { name: 'Profile' })
+    .or(page.getByRole('link', { name: 'Profile' }))
+    .first()
+    .waitFor();
+  await page.goBack();
+  await page.getByText('Page 2').waitFor();
+  await page.locator(`[data-row="${shown[0]}"]`).waitFor();
+  t.pass('the same page is shown again');
+
+  const other = await signedIn();
+  await other.page.goto(page.url());
+  await other.page.locator(`[data-row="${shown[0]}"]`).waitFor();
+  await other.page.getByText('Page 2').waitFor();
+  await other.page.getByRole('button', { name: 'Previous' }).click();
+  await other.page.locator(`[data-row="${firstRow}"]`).waitFor();
+  t.pass('somebody else opens the link, and gets to the first page from there');
+
+  await previous.click();
+  await page.locator(`[data-row="${firstRow}"]`).waitFor();
+  t.notMatch(page.url(), 'cursor', 'the first page needs no cursor');
+  await next.click();
+  await page.getByText('Page 2').waitFor();
+  await page.getByRole('searchbox').fill('person 59');
+  await page.getByText('1 user', { exact: true }).waitFor();
+  t.notMatch(page.url(), 'cursor', 'a search begins with the first page');
+  t.strictSame(person.complaints(), []);
+});
+
 t.test('a view is a link with a name, which stays in this browser', async (t) => {
   const person = await signedIn();
   const { page } = person;

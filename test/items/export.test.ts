@@ -133,6 +133,16 @@ t.test('an invalid export is rejected before anything is sent', async (t) => {
   }
 });
 
+t.test('HEAD exports nothing', async (t) => {
+  const { app, get } = await startWithAdmin(t);
+  const answer = await app.inject({ method: 'HEAD', url: '/users?export=csv', headers: asAdmin });
+  t.equal(answer.statusCode, 400);
+  t.equal((await app.inject({ method: 'HEAD', url: '/users', headers: asAdmin })).statusCode, 200);
+  const events = await get('/activity?filter[action]=export', asAdmin);
+  t.strictSame(events.json().data, [], 'no export is recorded');
+  t.equal((await get('/users?export=csv', asAdmin)).statusCode, 200, 'and the next export does not have to wait');
+});
+
 t.test('exports have a limit of their own', async (t) => {
   const { get } = await startWithAdmin(t, { RATE_LIMITER_ENABLED: 'true', RATE_LIMITER_POINTS: '1000' });
   for (let index = 0; index < 10; index++) t.equal((await get('/roles?export=csv', asAdmin)).statusCode, 200);

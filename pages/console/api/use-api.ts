@@ -1,9 +1,8 @@
-import { useEffect, useState } from 'preact/hooks';
 import useSWR, { mutate } from 'swr';
 import type { ApiFailure } from '../../kit/api-failure.js';
 import type { Collection } from '../model/fields.js';
 import { type Query, read, urlOf } from './client.js';
-import type { Meta, PathWith, ResultOf } from './types.js';
+import type { PathWith, ResultOf } from './types.js';
 
 export interface Loaded<T> {
   /** The last response. While a new one is loading after a change of the query, it is that of the previous query. */
@@ -42,44 +41,3 @@ export const changed = (...collections: (Collection | 'sessions' | 'statistics')
     (key) =>
       typeof key === 'string' && collections.some((name) => new RegExp(`^/(?:${name}\\b|.*/${name}\\b)`).test(key)),
   );
-
-export interface Page<T> extends Loaded<readonly T[]> {
-  /** The number of the page, starting at 1. */
-  number: number;
-  next: (() => void) | undefined;
-  previous: (() => void) | undefined;
-}
-
-/**
- * Reads a list page by page, with cursors: every page takes the same time, however many items there are.
- * @param query without `limit`, `cursor`, and `meta`. A change of the query leads back to the first page.
- */
-export function usePage<T>(
-  path: PathWith<'get'> | undefined,
-  query: Query,
-  { limit = 50, refreshMs = 0 }: { limit?: number; refreshMs?: number } = {},
-): Page<T> {
-  const place = path === undefined ? '' : urlOf(path, { query: { ...query, limit } });
-  const [cursors, setCursors] = useState<readonly string[]>([]);
-  const [shownPlace, setShownPlace] = useState(place);
-  const isSame = shownPlace === place;
-  useEffect(() => {
-    setShownPlace(place);
-    setCursors([]);
-  }, [place]);
-  const current = isSame ? cursors : [];
-  const loaded = useApi<'/users'>(path as '/users' | undefined, {
-    query: { ...query, limit, meta: 'cursor', cursor: current.at(-1) },
-    refreshMs,
-  });
-  const { data, ...rest } = loaded;
-  const { data: rows, meta } = (data ?? {}) as { data?: readonly T[]; meta?: Meta };
-  const next = meta?.next_cursor;
-  return {
-    ...rest,
-    data: rows,
-    number: current.length + 1,
-    next: typeof next === 'string' && !rest.isLoading ? () => setCursors([...current, next]) : undefined,
-    previous: current.length > 0 ? () => setCursors(current.slice(0, -1)) : undefined,
-  };
-}

@@ -131,7 +131,9 @@ function Person() {
   return (
     <div class="person">
       <Avatar person={me} />
-      <span class="person-name">{nameOf(me, me.id)}</span>
+      <span class="person-name" title={nameOf(me, me.id)}>
+        {nameOf(me, me.id)}
+      </span>
       <Menu
         label={t('own_menu')}
         kind="quiet"

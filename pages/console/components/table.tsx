@@ -12,8 +12,6 @@ export interface Column<T> {
   sort?: string;
   /** Numbers and times are aligned at the end. */
   align?: 'end';
-  /** Whether phones leave the column out. */
-  isSecondary?: boolean;
 }
 
 export interface Selection {
@@ -96,8 +94,8 @@ export function Table<T>(props: Props<T>) {
             ? Array.from({ length: skeletonRows }, (_, index) => (
                 <tr key={index} class="skeleton-row">
                   {selection && <td class="select-cell" />}
-                  {columns.map(({ key, isSecondary }) => (
-                    <td key={key} class={isSecondary ? 'is-secondary' : ''}>
+                  {columns.map(({ key }) => (
+                    <td key={key}>
                       <span class="bar" />
                     </td>
                   ))}
@@ -134,7 +132,7 @@ export function Table<T>(props: Props<T>) {
                     {columns.map((column, index) => (
                       <td
                         key={column.key}
-                        class={`${index === 0 ? 'is-main' : ''} ${column.align === 'end' ? 'is-end' : ''} ${column.isSecondary ? 'is-secondary' : ''}`}
+                        class={`${index === 0 ? 'is-main' : ''} ${column.align === 'end' ? 'is-end' : ''}`}
                         data-title={index === 0 ? undefined : column.title}
                       >
                         {index === 0 && target !== undefined ? (
@@ -163,7 +161,7 @@ function Heading<T>({ column, sort, onSort }: HeadingProps<T>) {
   const isSorted = column.sort !== undefined && sort?.replace(/^-/, '') === column.sort;
   const isDescending = isSorted && sort?.startsWith('-');
   const order = isSorted ? (isDescending ? 'descending' : 'ascending') : undefined;
-  const className = `${column.align === 'end' ? 'is-end' : ''} ${column.isSecondary ? 'is-secondary' : ''}`;
+  const className = `${column.align === 'end' ? 'is-end' : ''}`;
   if (column.sort === undefined || !onSort)
     return (
       <th scope="col" class={className}>

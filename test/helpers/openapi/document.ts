@@ -39,6 +39,7 @@ const significantHeaders = [
   'x-request-id',
   'www-authenticate',
   'clear-site-data',
+  'idempotency-replayed',
 ];
 
 /**

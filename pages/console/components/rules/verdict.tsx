@@ -54,18 +54,28 @@ const reasonTexts = {
   public: 'verdict_by_public',
 } as const;
 
+/** The names of roles and policies that exist only in the changes, by ID. There are no screens of them yet. */
+type Unsaved = Readonly<Record<string, string>>;
+
+interface ReasonProps {
+  reason: Schemas['PermissionReason'];
+  showsFields: boolean;
+  unsaved: Unsaved;
+}
+
 /** Which permission allows it, in which way it applies, and for which fields. */
-function Reason({ reason, showsFields }: { reason: Schemas['PermissionReason']; showsFields: boolean }) {
+function Reason({ reason, showsFields, unsaved }: ReasonProps) {
   const { policy, policy_name, permission, change, by, role, role_name, fields, own } = reason;
   const href = permission === null ? `/policies/${policy}` : `/policies/${policy}?rule=${permission}`;
+  const named = (id: string, name: string | null, to: string) => unsaved[id] ?? <Link href={to}>{name}</Link>;
   return (
     <li>
       {showsFields && `${fields.includes('*') ? t('rule_fields_all') : tn('verdict_allows', fields.length)}: `}
       <Rich
         text={reasonTexts[by]}
         values={{
-          policy: <Link href={href}>{policy_name}</Link>,
-          role: role ? <Link href={`/roles/${role}`}>{role_name}</Link> : role_name,
+          policy: named(policy, policy_name, href),
+          role: role ? named(role, role_name, `/roles/${role}`) : role_name,
         }}
       />
       {own && <> {t('verdict_own')}</>}
@@ -74,8 +84,15 @@ function Reason({ reason, showsFields }: { reason: Schemas['PermissionReason']; 
   );
 }
 
+interface BecauseProps {
+  explanation: Explanation;
+  /** Whether it is about several items and fields. */
+  isAboutMany?: boolean;
+  unsaved?: Unsaved | undefined;
+}
+
 /** Why it is allowed, or what prevents it. */
-export function Because({ explanation, isAboutMany = false }: { explanation: Explanation; isAboutMany?: boolean }) {
+export function Because({ explanation, isAboutMany = false, unsaved = {} }: BecauseProps) {
   const { because, missing, requires_tfa, allowed } = explanation;
   return (
     <ul class="reasons">
@@ -90,6 +107,7 @@ export function Because({ explanation, isAboutMany = false }: { explanation: Exp
           key={`${reason.policy}${reason.permission}${reason.change}${reason.by}${reason.role}`}
           reason={reason}
           showsFields={isAboutMany && differs(explanation)}
+          unsaved={unsaved}
         />
       ))}
       {requires_tfa && allowed && <li>{t('verdict_tfa')}</li>}
@@ -102,6 +120,7 @@ interface Props {
   asked: Asked;
   /** Changes that are not saved. The verdict is about the state after them. */
   changes?: Changes | undefined;
+  unsaved?: Unsaved | undefined;
   /** Whether it also says what was the case before the changes. */
   compares?: boolean;
   /** Also lists the fields. */
@@ -109,7 +128,7 @@ interface Props {
 }
 
 /** What someone can do and why, now or after changes. */
-export function Verdict({ subject, asked, changes, compares = true, isDetailed = false }: Props) {
+export function Verdict({ subject, asked, changes, unsaved, compares = true, isDetailed = false }: Props) {
   const question: Question = { ...asQuestion(subject), ...asked };
   const now = useExplanation(changes && !compares ? undefined : question);
   const after = useExplanation(changes && { ...question, changes });
@@ -131,7 +150,11 @@ export function Verdict({ subject, asked, changes, compares = true, isDetailed =
         {before && (
           <p class="hint">{before === summary ? t('verdict_unchanged') : t('verdict_before', { summary: before })}</p>
         )}
-        <Because explanation={explanation} isAboutMany={asked.item === undefined && asked.field === undefined} />
+        <Because
+          explanation={explanation}
+          isAboutMany={asked.item === undefined && asked.field === undefined}
+          unsaved={unsaved}
+        />
         {isDetailed && allowed && fields.length > 0 && !fields.includes('*') && (
           <details>
             <summary>{tn('verdict_fields', fields.length)}</summary>

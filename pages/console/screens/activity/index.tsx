@@ -1,10 +1,12 @@
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import type { Activity, User } from '../../api/types.js';
-import { useApi, usePage } from '../../api/use-api.js';
+import type { Activity } from '../../api/types.js';
+import { useApi } from '../../api/use-api.js';
 import { useNames } from '../../api/use-names.js';
 import { useAccess } from '../../app/access.js';
 import { useUrlState } from '../../app/url-state.js';
+import { usePage } from '../../app/use-page.js';
+import { Actor, actorFields, type WithActor } from '../../components/actor.js';
 import { Badge } from '../../components/badge.js';
 import { Button } from '../../components/button.js';
 import { Dialog } from '../../components/dialog.js';
@@ -18,17 +20,10 @@ import { Ago, Time } from '../../components/time.js';
 import { fieldOf } from '../../model/fields.js';
 import { actionText, choiceText, fieldText, reasonText, t, textIfAny } from '../../texts.js';
 
-type Event = Omit<Activity, 'user'> & { user?: User | string | null };
+type Event = WithActor<Activity>;
 
 /** Milliseconds between requests while the list is live. */
 const liveMs = 5_000;
-
-/** Who did it: the name of the user, if the caller may read it. */
-function Actor({ user }: { user: Event['user'] }) {
-  if (!user) return <span class="muted">{t('activity_nobody')}</span>;
-  const id = typeof user === 'string' ? user : (user.id ?? '');
-  return <Link href={`/users/${id}`}>{typeof user === 'string' ? id : nameOf(user, id)}</Link>;
-}
 
 interface ConcernedProps {
   collection: Event['collection'];
@@ -59,7 +54,7 @@ const columns: readonly Column<Event>[] = [
         <Badge tone="good">{choiceText('success')}</Badge>
       ),
   },
-  { key: 'ip', title: t('user_address'), cell: ({ ip }) => ip ?? '–', isSecondary: true },
+  { key: 'ip', title: t('user_address'), cell: ({ ip }) => ip ?? '–' },
 ];
 
 /** The audit log. */
@@ -79,7 +74,7 @@ export default function ActivityScreen() {
   const list = usePage<Event>(
     '/activity',
     {
-      fields: '*,user.id,user.first_name,user.last_name,user.email',
+      fields: `*,${actorFields}`,
       sort: '-timestamp',
       ...(Object.keys(conditions).length > 0 ? { filter: conditions } : {}),
     },
@@ -95,7 +90,6 @@ export default function ActivityScreen() {
     key: 'item',
     title: t('activity_concerns'),
     cell: ({ collection, item }) => <Concerned collection={collection} item={item} name={names.get(item ?? '')} />,
-    isSecondary: true,
   };
   const choicesOf = (name: string, textOf: (value: string) => string) => [
     { value: '', text: t('activity_all') },

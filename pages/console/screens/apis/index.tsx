@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
 import { patch, post, remove } from '../../api/client.js';
 import type { Resource, Schemas } from '../../api/types.js';
-import { changed, usePage } from '../../api/use-api.js';
+import { changed } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
+import { usePage } from '../../app/use-page.js';
 import { Button } from '../../components/button.js';
 import { ask, Dialog } from '../../components/dialog.js';
 import { Failure } from '../../components/failure.js';
@@ -22,7 +23,7 @@ export default function Apis() {
   const columns: readonly Column<Resource>[] = [
     { key: 'name', title: t('applications_name'), cell: ({ name }) => <strong>{name}</strong> },
     { key: 'identifier', title: t('apis_identifier'), cell: ({ identifier }) => <code>{identifier}</code> },
-    { key: 'scopes', title: t('apis_scopes'), cell: ({ scopes }) => scopes?.join(', ') || '–', isSecondary: true },
+    { key: 'scopes', title: t('apis_scopes'), cell: ({ scopes }) => scopes?.join(', ') || '–' },
     {
       key: 'actions',
       title: t('user_actions'),

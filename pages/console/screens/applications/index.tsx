@@ -1,8 +1,8 @@
 import { useLocation } from 'wouter-preact';
 import type { Client } from '../../api/types.js';
-import { usePage } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
 import { useUrlState } from '../../app/url-state.js';
+import { usePage } from '../../app/use-page.js';
 import { Badge } from '../../components/badge.js';
 import { Button } from '../../components/button.js';
 import { Failure } from '../../components/failure.js';
@@ -29,14 +29,12 @@ const columns: readonly Column<Client>[] = [
       ) : (
         <Badge tone="accent">{t('applications_asks')}</Badge>
       ),
-    isSecondary: true,
   },
   {
     key: 'created_at',
     title: fieldText('created_at'),
     sort: 'created_at',
     cell: ({ created_at }) => <Day time={created_at} />,
-    isSecondary: true,
   },
 ];
 

@@ -52,13 +52,11 @@ export default function Emails() {
       title: t('emails_reason'),
       cell: ({ reason, limit }) =>
         reason ?? (limit ? t('emails_limit', { limit: textIfAny(`emails_limit_${limit}`) ?? limit }) : ''),
-      isSecondary: true,
     },
     {
       key: 'created_at',
       title: t('user_when'),
       cell: ({ created_at }) => <Ago time={created_at} />,
-      isSecondary: true,
     },
     {
       key: 'retry',

@@ -1,9 +1,10 @@
 import { Link } from 'wouter-preact';
 import { remove } from '../../api/client.js';
 import type { User } from '../../api/types.js';
-import { changed, usePage } from '../../api/use-api.js';
+import { changed } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
 import { useUrlState } from '../../app/url-state.js';
+import { usePage } from '../../app/use-page.js';
 import { Button } from '../../components/button.js';
 import { ask } from '../../components/dialog.js';
 import { Failure } from '../../components/failure.js';
@@ -61,7 +62,6 @@ export default function Invitations() {
       key: 'created_at',
       title: t('invitations_since'),
       cell: ({ created_at }) => <Ago time={created_at} />,
-      isSecondary: true,
     },
     {
       key: 'actions',

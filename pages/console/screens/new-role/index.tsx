@@ -145,6 +145,7 @@ export default function NewRole() {
                 actions={actions}
                 changes={JSON.parse(rehearsed)}
                 compares={false}
+                unsaved={{ [ids.role]: role.name || t('role_title'), [ids.policy]: policy.name }}
               />
             </>
           )}

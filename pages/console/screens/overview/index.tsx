@@ -74,6 +74,9 @@ export default function Overview() {
           </dl>
           {statistics.estimated && <p class="hint">{t('overview_estimated')}</p>}
           <div class="charts">
+            <Card title={t('overview_attention')}>
+              <AttentionList attention={statistics.attention} />
+            </Card>
             <Card title={t('overview_sign_ins_chart')}>
               <BarChart
                 label={t('overview_sign_ins_chart')}
@@ -101,9 +104,6 @@ export default function Overview() {
                   { name: t('overview_sign_ups'), values: intervals.map((one) => one.sign_ups), tone: 'accent' },
                 ]}
               />
-            </Card>
-            <Card title={t('overview_attention')}>
-              <AttentionList attention={statistics.attention} />
             </Card>
           </div>
         </>

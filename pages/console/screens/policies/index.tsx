@@ -2,9 +2,10 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { post } from '../../api/client.js';
 import type { Policy } from '../../api/types.js';
-import { changed, usePage } from '../../api/use-api.js';
+import { changed } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
 import { useUrlState } from '../../app/url-state.js';
+import { usePage } from '../../app/use-page.js';
 import { Badge } from '../../components/badge.js';
 import { Button } from '../../components/button.js';
 import { Dialog } from '../../components/dialog.js';
@@ -37,7 +38,6 @@ const columns: readonly Column<Row>[] = [
     key: 'options',
     title: t('policies_options'),
     cell: (policy) => <PolicyBadges policy={policy} />,
-    isSecondary: true,
   },
   {
     key: 'rules',
@@ -51,7 +51,6 @@ const columns: readonly Column<Row>[] = [
     title: t('policies_roles'),
     cell: ({ roles }) => numberText(roles?.length ?? 0),
     align: 'end',
-    isSecondary: true,
   },
 ];
 

@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
 import { patch } from '../../api/client.js';
 import type { User } from '../../api/types.js';
-import { changed, useApi, usePage } from '../../api/use-api.js';
+import { changed, useApi } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
 import { useUrlState } from '../../app/url-state.js';
+import { usePage } from '../../app/use-page.js';
 import { StatusBadge } from '../../components/badge.js';
 import { Button } from '../../components/button.js';
 import { Dialog } from '../../components/dialog.js';
@@ -30,7 +31,6 @@ const columns: readonly Column<Row>[] = [
     key: 'status',
     title: fieldText('status'),
     cell: ({ status }) => <StatusBadge status={status} />,
-    isSecondary: true,
   },
 ];
 

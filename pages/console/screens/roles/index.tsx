@@ -1,8 +1,8 @@
 import { Link, useLocation } from 'wouter-preact';
 import type { Role } from '../../api/types.js';
-import { usePage } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
 import { useUrlState } from '../../app/url-state.js';
+import { usePage } from '../../app/use-page.js';
 import { Button } from '../../components/button.js';
 import { Failure } from '../../components/failure.js';
 import { Empty, Screen } from '../../components/layout.js';
@@ -31,7 +31,6 @@ const columns: readonly Column<Row>[] = [
     title: fieldText('parent'),
     cell: ({ parent }) =>
       parent ? <Link href={`/roles/${parent.id}`}>{parent.name}</Link> : <span class="muted">{t('none')}</span>,
-    isSecondary: true,
   },
   {
     key: 'policies',

@@ -7,6 +7,7 @@ import { askToResend } from '../../components/invite.js';
 import { Menu } from '../../components/menu.js';
 import { toast } from '../../components/toast.js';
 import { choiceText, t } from '../../texts.js';
+import { askToResetSecondFactor, askToUnlock } from './help.js';
 import type { UserItem } from './index.js';
 
 interface Props {
@@ -67,18 +68,14 @@ export function Actions({ user, name, isInReach, reload }: Props) {
           user.locked_until !== null && {
             text: t('user_unlock'),
             icon: 'unlock',
-            onSelect: () =>
-              ask({
-                title: t('user_unlock_title', { name }),
-                text: t('user_unlock_text'),
-                action: t('user_unlock'),
-                isDangerous: false,
-                act: async () => {
-                  await post('/users/{id}/unlock', undefined, { params });
-                  reload();
-                  toast(t('user_unlock_done', { name }));
-                },
-              }),
+            onSelect: () => askToUnlock(user, reload),
+          },
+        mayAct &&
+          canUse('update', 'users', 'tfa_secret') &&
+          typeof user.tfa_secret === 'string' && {
+            text: t('user_tfa_reset_action'),
+            icon: 'shield',
+            onSelect: () => askToResetSecondFactor(user, reload),
           },
         mayChangeStatus &&
           status !== 'active' && {

@@ -1,5 +1,6 @@
 import type { Activity } from '../../api/types.js';
-import { usePage } from '../../api/use-api.js';
+import { usePage } from '../../app/use-page.js';
+import { Actor, actorFields, type WithActor } from '../../components/actor.js';
 import { Badge } from '../../components/badge.js';
 import { Failure } from '../../components/failure.js';
 import { Empty } from '../../components/layout.js';
@@ -8,8 +9,11 @@ import { Ago } from '../../components/time.js';
 import { actionText, choiceText, reasonText, t } from '../../texts.js';
 import type { UserItem } from './index.js';
 
-const columns: readonly Column<Activity>[] = [
+type Event = WithActor<Activity>;
+
+const columns: readonly Column<Event>[] = [
   { key: 'action', title: t('user_event'), cell: ({ action }) => <strong>{actionText(action ?? '')}</strong> },
+  { key: 'user', title: t('activity_who'), cell: ({ user }) => <Actor user={user} /> },
   {
     key: 'outcome',
     title: t('user_outcome'),
@@ -20,16 +24,16 @@ const columns: readonly Column<Activity>[] = [
       </>
     ),
   },
-  { key: 'ip', title: t('user_address'), cell: ({ ip }) => ip ?? '–', isSecondary: true },
+  { key: 'ip', title: t('user_address'), cell: ({ ip }) => ip ?? '–' },
   { key: 'timestamp', title: t('user_when'), cell: ({ timestamp }) => <Ago time={timestamp} />, align: 'end' },
 ];
 
-/** What the user did, from the audit log. */
+/** What the user did, and what others did with the account, from the audit log. */
 export function History({ user }: { user: UserItem; reload: () => void }) {
-  const list = usePage<Activity>('/activity', {
+  const list = usePage<Event>('/activity', {
     // In a refused sign-in, the user is only what it is about.
     filter: { _or: [{ user: { _eq: user.id } }, { item: { _eq: user.id } }] },
-    fields: 'id,timestamp,action,outcome,reason,code,ip',
+    fields: `id,timestamp,action,outcome,reason,code,ip,${actorFields}`,
     sort: '-timestamp',
   });
   return (

@@ -102,7 +102,7 @@ export function Profile({ user, isInReach, reload }: Props) {
         </Form>
       </Card>
       <div>
-        <SignInState user={user} />
+        <SignInState user={user} isInReach={isInReach} reload={reload} />
         <Card title={t('user_facts')}>
           <Facts>
             {'last_access' in user && (

@@ -1,4 +1,4 @@
-import { post, remove } from '../../api/client.js';
+import { remove } from '../../api/client.js';
 import { changed, useApi } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
 import { Badge } from '../../components/badge.js';
@@ -11,6 +11,7 @@ import { nameOf } from '../../components/person.js';
 import { Ago, Day } from '../../components/time.js';
 import { toast } from '../../components/toast.js';
 import { t, tn } from '../../texts.js';
+import { askToResetSecondFactor } from './help.js';
 import type { UserItem } from './index.js';
 
 interface Props {
@@ -33,7 +34,6 @@ export function Security({ user, isInReach, reload }: Props) {
 }
 
 function SecondFactor({ user, reload, mayReset }: Omit<Props, 'isInReach'> & { mayReset: boolean }) {
-  const name = nameOf(user, user.id);
   const isOn = user.tfa_secret !== null;
   return (
     <Card title={t('user_tfa')}>
@@ -44,22 +44,7 @@ function SecondFactor({ user, reload, mayReset }: Omit<Props, 'isInReach'> & { m
           <span class="hint">{t(isOn ? 'user_tfa_on' : 'user_tfa_off')}</span>
         </div>
         {isOn && mayReset && (
-          <Button
-            kind="danger"
-            onPress={() =>
-              ask({
-                title: t('user_tfa_reset_title', { name }),
-                text: t('user_tfa_reset_text'),
-                action: t('user_tfa_reset'),
-                act: async () => {
-                  await post('/users/{id}/tfa/disable', undefined, { params: { id: user.id } });
-                  reload();
-                  void changed('sessions');
-                  toast(t('user_tfa_reset_done', { name }));
-                },
-              })
-            }
-          >
+          <Button kind="danger" onPress={() => askToResetSecondFactor(user, reload)}>
             {t('user_tfa_reset')}
           </Button>
         )}

@@ -1,15 +1,24 @@
 import type { ComponentChildren } from 'preact';
 import { Link } from 'wouter-preact';
 import { useAccess } from '../../app/access.js';
+import { Button } from '../../components/button.js';
 import { Icon } from '../../components/icon.js';
 import { Card } from '../../components/layout.js';
 import { Ago, Time } from '../../components/time.js';
 import { choiceText, reasonText, t, textIfAny } from '../../texts.js';
+import { askToUnlock } from './help.js';
 import type { UserItem } from './index.js';
 
+interface Props {
+  user: UserItem;
+  isInReach: boolean;
+  reload: () => void;
+}
+
 /** What may keep the user from signing in, and what helps. */
-export function SignInState({ user }: { user: UserItem }) {
-  const { can } = useAccess();
+export function SignInState({ user, isInReach, reload }: Props) {
+  const { can, canUse, me } = useAccess();
+  const mayUnlock = user.id !== me.id && isInReach && canUse('update', 'users', 'status');
   const { locked_until: lockedUntil, has_password: hasPassword, provider, status } = user;
   // A lock is shown only while it lasts, and the status is shown anyway.
   const reason = user.last_failure?.reason ?? undefined;
@@ -21,7 +30,11 @@ export function SignInState({ user }: { user: UserItem }) {
     <Card title={t('user_sign_in_state')}>
       {status && helpWithStatus && <Obstacle title={choiceText(status)} help={helpWithStatus} />}
       {lockedUntil && (
-        <Obstacle title={t('user_locked')} help={t('user_help_locked')}>
+        <Obstacle
+          title={t('user_locked')}
+          help={t('user_help_locked')}
+          action={mayUnlock && <Button onPress={() => askToUnlock(user, reload)}>{t('user_unlock')}</Button>}
+        >
           {t('user_locked_until')} <Time time={lockedUntil} />
         </Obstacle>
       )}
@@ -41,8 +54,15 @@ export function SignInState({ user }: { user: UserItem }) {
   );
 }
 
-function Obstacle(props: { title: string; help: string | undefined; children?: ComponentChildren }) {
-  const { title, help, children } = props;
+interface ObstacleProps {
+  title: string;
+  help: string | undefined;
+  /** A button that removes it. */
+  action?: ComponentChildren;
+  children?: ComponentChildren;
+}
+
+function Obstacle({ title, help, action, children }: ObstacleProps) {
   return (
     <div class="obstacle">
       <Icon name="warning" />
@@ -52,6 +72,7 @@ function Obstacle(props: { title: string; help: string | undefined; children?: C
         </p>
         {help && <p class="hint">{help}</p>}
         {children && <p class="hint">{children}</p>}
+        {action}
       </div>
     </div>
   );

@@ -45,9 +45,10 @@ export function BulkDialog({ action, ...props }: Props) {
     <Dialog title={t('bulk_role_title')} lead={t('bulk_role_lead')} onClose={props.onClose}>
       <Picker kind="roles" label={t('bulk_role_label')} value={role} onChange={setRole} />
       <div class="buttons">
-        <Button kind="quiet" onPress={() => setChosen({ kind: 'role', role: null })}>
+        <Button class="buttons-start" onPress={() => setChosen({ kind: 'role', role: null })}>
           {t('bulk_role_none')}
         </Button>
+        <Button onPress={props.onClose}>{t('cancel')}</Button>
         <Button kind="primary" disabled={!role} onPress={() => role && setChosen({ kind: 'role', role })}>
           {t('continue')}
         </Button>

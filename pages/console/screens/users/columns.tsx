@@ -16,10 +16,16 @@ const nameFields = ['first_name', 'last_name', 'email', 'avatar'];
 export const usualColumns = ['status', 'role', 'last_access'];
 /** What no list shows: secrets, and what the first column shows. */
 const hidden = new Set(['id', 'first_name', 'last_name', 'avatar', 'token', 'auth_data']);
+/** What the API returns only by name, and never in an export. */
+const aboutSignIn = new Set(['locked_until', 'has_password', 'last_failure']);
+const seesSignIn = ({ can }: Access): boolean => can('read', 'activity');
 
 /** The columns that the user can choose from, in the order of the API. */
-export const columnFields = ({ canUse }: Access): readonly Field[] =>
-  fieldsOf('users').filter(({ name }) => !hidden.has(name) && canUse('read', 'users', name));
+export const columnFields = (access: Access): readonly Field[] =>
+  fieldsOf('users').filter(({ name }) => {
+    if (aboutSignIn.has(name)) return name === 'locked_until' && seesSignIn(access);
+    return !hidden.has(name) && access.canUse('read', 'users', name);
+  });
 
 /** The columns in the URL, without those that the user may not read, or that do not exist. */
 export function columnNames(access: Access, chosen: string | undefined): string[] {
@@ -39,17 +45,40 @@ function requested({ canUse }: Access, { name, collection }: Field): string[] {
   return canUse('read', collection as Collection, 'name') ? [`${name}.id`, `${name}.name`] : [name];
 }
 
-export const requestedFields = (access: Access, names: readonly string[]): string[] => [
+const requestedFields = (access: Access, names: readonly string[]): string[] => [
   'id',
   ...nameFields.filter((name) => access.canUse('read', 'users', name) && !names.includes(name)),
   ...names.flatMap((name) => requested(access, fieldOf('users', name) as Field)),
 ];
 
+/** The fields to request for the list. The column of the status also says whether the user is locked out. */
+export const listedFields = (access: Access, names: readonly string[]): string[] => {
+  const adds = names.includes('status') && !names.includes('locked_until') && seesSignIn(access);
+  return requestedFields(access, adds ? [...names, 'locked_until'] : names);
+};
+
+export const exportedFields = (access: Access, names: readonly string[]): string[] =>
+  requestedFields(
+    access,
+    names.filter((name) => !aboutSignIn.has(name)),
+  );
+
 const nothing = <span class="muted">–</span>;
 
 function cell({ name, type }: Field, row: Row): ComponentChildren {
   const value = (row as Record<string, unknown>)[name];
-  if (name === 'status') return <StatusBadge status={row.status} />;
+  if (name === 'status')
+    return (
+      <>
+        <StatusBadge status={row.status} />
+        {row.locked_until && (
+          <>
+            {' '}
+            <Badge tone="bad">{t('user_locked')}</Badge>
+          </>
+        )}
+      </>
+    );
   if (type === 'time')
     return <Ago time={value as string | null} otherwise={name === 'last_access' ? t('never') : '–'} />;
   if (value === null || value === undefined || value === '') return nothing;
@@ -101,7 +130,6 @@ export function columnsOf(
         title: fieldText(name),
         ...(isSortable ? sort(name) : {}),
         cell: (user) => cell(field, user),
-        isSecondary: name !== 'status',
       };
     }),
   ];

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
-import { usePage } from '../../api/use-api.js';
 import { searchingUsers } from '../../api/user-search.js';
 import { useAccess } from '../../app/access.js';
 import { useShortcuts } from '../../app/screen-shortcuts.js';
 import { useUrlState } from '../../app/url-state.js';
+import { usePage } from '../../app/use-page.js';
 import { Button } from '../../components/button.js';
 import { ColumnPicker } from '../../components/column-picker.js';
 import { Failure } from '../../components/failure.js';
@@ -16,7 +16,15 @@ import { SearchField } from '../../components/search-field.js';
 import { focusedKey, moveRow, Pager, Table } from '../../components/table.js';
 import { toast } from '../../components/toast.js';
 import { t, tn } from '../../texts.js';
-import { columnFields, columnNames, columnsOf, type Row, requestedFields, usualColumns } from './columns.js';
+import {
+  columnFields,
+  columnNames,
+  columnsOf,
+  exportedFields,
+  listedFields,
+  type Row,
+  usualColumns,
+} from './columns.js';
 import { type Count, maxCounted, useCount } from './count.js';
 import { CreateUser } from './create.js';
 import { canDownload, download, listUrl } from './export.js';
@@ -49,8 +57,8 @@ export default function Users() {
   const isCompact = state.density === 'compact';
   const { can, canUse } = access;
   const selecting = searchingUsers(q, canUse, filter);
-  const query = { ...selecting, sort, fields: requestedFields(access, chosen) };
-  const list = usePage<Row>('/users', query);
+  const list = usePage<Row>('/users', { ...selecting, sort, fields: listedFields(access, chosen) });
+  const exported = { ...selecting, sort, fields: exportedFields(access, chosen) };
   const isOnlyPage = list.data !== undefined && list.number === 1 && !list.next && !list.isLoading;
   const count = useCount(selecting, isOnlyPage ? list.data?.length : undefined);
   const columns = columnsOf(access, chosen, { sortsByAll: typeof count === 'number' });
@@ -127,18 +135,18 @@ export default function Users() {
               canDownload && {
                 text: t('users_export_csv'),
                 icon: 'download',
-                onSelect: () => download(query, 'csv'),
+                onSelect: () => download(exported, 'csv'),
               },
               canDownload && {
                 text: t('users_export_ndjson'),
                 icon: 'download',
-                onSelect: () => download(query, 'ndjson'),
+                onSelect: () => download(exported, 'ndjson'),
               },
               {
                 text: t('users_copy_request'),
                 icon: 'copy',
                 onSelect: async () => {
-                  await navigator.clipboard.writeText(listUrl(query));
+                  await navigator.clipboard.writeText(listUrl(exported));
                   toast(t('users_request_copied'));
                 },
               },

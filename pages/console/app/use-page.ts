@@ -1,0 +1,46 @@
+import { useHistoryState } from 'wouter-preact/use-browser-location';
+import type { Query } from '../api/client.js';
+import type { Meta, PathWith } from '../api/types.js';
+import { type Loaded, useApi } from '../api/use-api.js';
+import { useUrlState } from './url-state.js';
+
+export interface Page<T> extends Loaded<readonly T[]> {
+  /** The number of the page, starting at 1. */
+  number: number;
+  next: (() => void) | undefined;
+  previous: (() => void) | undefined;
+}
+
+/**
+ * Reads a list page by page, with cursors: every page takes the same time, however many items there are. The URL contains the cursor, so a
+ * page has a link, and the back button leads from an item to the page it was opened from.
+ * @param query without `limit`, `cursor`, and `meta`
+ */
+export function usePage<T>(
+  path: PathWith<'get'> | undefined,
+  query: Query,
+  { limit = 50, refreshMs = 0 }: { limit?: number; refreshMs?: number } = {},
+): Page<T> {
+  const [{ cursor, page }, change] = useUrlState<'cursor' | 'page'>();
+  const state = useHistoryState<{ cursors?: readonly string[] } | null>();
+  const { data, ...rest } = useApi<'/users'>(path as '/users' | undefined, {
+    query: { ...query, limit, meta: 'cursor', cursor },
+    refreshMs,
+  });
+  const { data: rows, meta } = (data ?? {}) as { data?: readonly T[]; meta?: Meta };
+  const next = meta?.next_cursor;
+  const number = cursor === undefined ? 1 : Math.max(2, Number.parseInt(page ?? '', 10) || 2);
+  // The cursors of the pages from the second to this one. A cursor leads only forward, and somebody who has opened a link to a page has not
+  // seen the ones before it.
+  const seen = state?.cursors ?? [];
+  const cursors = seen.at(-1) === cursor ? seen : [];
+  const turnTo = (to: number, path: readonly string[]) =>
+    change({ cursor: path.at(-1), page: path.length > 0 ? String(to) : undefined }, { state: { cursors: path } });
+  return {
+    ...rest,
+    data: rows,
+    number,
+    next: typeof next === 'string' && !rest.isLoading ? () => turnTo(number + 1, [...cursors, next]) : undefined,
+    previous: number > 1 ? () => turnTo(number - 1, cursors.slice(0, -1)) : undefined,
+  };
+}
