@@ -278,7 +278,7 @@ export function createCompiler(access: AccessView): Compiler {
 const unchanged = (value: SQL): SQL => value;
 
 /** Collections with few items, however many users there are. */
-const smallCollections: ReadonlySet<CollectionName> = new Set([
+export const smallCollections: ReadonlySet<CollectionName> = new Set([
   'roles',
   'policies',
   'permissions',

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { databaseOutageOf } from '../../db/failures.js';
 import type { CostlyQueries } from '../../db/queries/items/costly-queries.js';
 import { detachPosition, type Item, type Position, partSizeOf, readItems } from '../../db/queries/items/items.js';
+import { withKnownKeys } from '../../db/queries/items/known-keys.js';
 import type { Key } from '../../db/queries/items/writes.js';
 import { type Collection, type CollectionName, collections } from '../../db/query-language/collections.js';
 import { invalidQuery } from '../../db/query-language/invalid-query.js';
@@ -121,7 +122,8 @@ export function createExports(
     let caller = starter;
     const { collection, query, ...start } = await prepare(caller, name, input, now);
     let { view } = start;
-    const wanted = await costly.split(dbOf(caller), collection, query, view);
+    const filter = await withKnownKeys(dbOf(caller), collection, query.filter, view);
+    const wanted = await costly.split(dbOf(caller), collection, { ...query, filter }, view);
     let after: Position | null = query.cursor === null ? null : cursors.read(collection, query.sort, query.cursor);
     let { offset } = wanted;
     let hasBegun = false;

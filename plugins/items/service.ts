@@ -13,6 +13,7 @@ import {
   readItems,
   tooLarge,
 } from '../../db/queries/items/items.js';
+import { withKnownKeys } from '../../db/queries/items/known-keys.js';
 import type { Key } from '../../db/queries/items/writes.js';
 import { type CollectionName, collections } from '../../db/query-language/collections.js';
 import { parseQuery, type Query, type QueryInput, type QueryLimits } from '../../db/query-language/query.js';
@@ -119,7 +120,8 @@ export function createItems(
   return {
     list: async (caller, name, input) => {
       const { db, collection, view, query: asked, read, limits } = await prepare(caller, name, input);
-      const query = await costly.split(db, collection, asked, view);
+      const filter = await withKnownKeys(db, collection, asked.filter, view);
+      const query = await costly.split(db, collection, { ...asked, filter }, view);
       const { aggregate } = query;
       const meta = (next: string | null = null) =>
         metaOf(query, (selection) => countItems(db, collection, selection, view), next);

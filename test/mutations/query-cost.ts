@@ -227,4 +227,32 @@ export const queryCost: readonly Mutation[] = [
     tests: ['test/db/prepared.test.ts'],
     engine: 'postgres',
   },
+  {
+    ids: [],
+    fault: 'users without a role are not found by what their role lacks',
+    edits: [
+      {
+        find: "case 'or':\n      return filter.filters.every((part) => needsItem(collection, part));",
+        replace: "case 'or':\n      return filter.filters.some((part) => needsItem(collection, part));",
+      },
+    ],
+    tests: ['test/items/known-keys.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'each condition on a role costs a statement',
+    edits: [{ find: ' || left === 0) return part;', replace: ') return part;' }],
+    tests: ['test/items/known-keys.test.ts'],
+  },
+  {
+    ids: [],
+    fault: 'HEAD exports a list',
+    edits: [
+      {
+        find: "if (request.method === 'HEAD') throw new ApiError('INVALID_QUERY', { reason: 'export is only possible with GET' });",
+        replace: '',
+      },
+    ],
+    tests: ['test/items/export.test.ts'],
+  },
 ];
