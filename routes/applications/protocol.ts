@@ -29,7 +29,13 @@ const handlerOf =
     const { method, url, headers, body, client } = request;
     const session = hasSession ? await request.browserSession() : null;
     const arrived = performance.now() - reply.elapsedTime;
-    const received = { method, url, headers, body: Buffer.isBuffer(body) ? body : noBody };
+    const received = {
+      method,
+      url,
+      // Otherwise, the library would respond to a program with a page, if the program accepts pages.
+      headers: hasSession ? headers : { ...headers, accept: 'application/json' },
+      body: Buffer.isBuffer(body) ? body : noBody,
+    };
     const response = await respond(received, { client, arrived, session });
     // The library is stricter about slashes, and would respond with a text.
     if (response.status === 404) throw routeNotFound(request);

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ExportFormat, ListQuery } from '../../schemas/item-requests.js';
 import { ApiError } from '../../schemas/errors.js';
+import type { ExportFormat, ListQuery } from '../../schemas/item-requests.js';
 import type { App } from '../app.js';
 import type { ReadRoutes } from './definition.js';
 

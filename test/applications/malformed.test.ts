@@ -63,6 +63,20 @@ t.test('malformed requests', async (t) => {
     t.match(response.json(), { error: 'invalid_request' });
   });
 
+  t.test('programs get errors as JSON, even if they would rather have a page', async (t) => {
+    const rather = { accept: 'text/html;q=9, application/json;q=ÿ', ...formType, authorization };
+    for (const name of ['token', 'par', 'device', 'introspect', 'revoke', 'userinfo']) {
+      const response = await request({ method: 'POST', url: `/oauth/${name}`, headers: rather, payload: 'a=b' });
+      t.ok(response.statusCode >= 400, name);
+      t.match(response.headers['content-type'], /^application\/json/, name);
+      t.type(response.json().error, 'string', name);
+    }
+    const userInfo = { method: 'GET', url: '/oauth/userinfo' } as const;
+    const refused = await request({ ...userInfo, headers: { accept: 'text/html', authorization: 'Bearer unknown' } });
+    t.equal(refused.statusCode, 401);
+    t.match(refused.json(), { error: 'invalid_token' });
+  });
+
   t.test('a body of another type, sent with the cookie of a session, is an invalid request', async (t) => {
     for (const { method, url } of protocolOperations().filter((operation) => (operation.method as string) === 'POST')) {
       const type = { 'content-type': 'multipart/form-data; boundary=x' };

@@ -587,4 +587,12 @@ export const applications: readonly Mutation[] = [
     ],
     tests: kills,
   },
+  {
+    ids: [],
+    fault: 'a program that accepts pages gets its errors as pages',
+    edits: [
+      { find: "headers: hasSession ? headers : { ...headers, accept: 'application/json' },", replace: 'headers,' },
+    ],
+    tests: ['test/applications/malformed.test.ts'],
+  },
 ];
