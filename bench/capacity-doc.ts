@@ -144,7 +144,11 @@ function hundredMillion({ hashing, operations, sizes, connections, instances }: 
   return table(
     ['', 'formula', ''],
     [
-      ['users, on disk', `100 M × ${bytes('users')} B`, size(given.users * bytes('users'))],
+      [
+        'users, on disk',
+        `100 M × (${bytes('users')} + ${bytes('user_uses')}) B`,
+        size(given.users * (bytes('users') + bytes('user_uses'))),
+      ],
       [
         'sessions, on disk',
         `100 M × ${given.weeklyShare} per week × ${given.devices} devices = ${m(sessions)}; × ${bytes('sessions')} B`,

@@ -81,7 +81,7 @@ export function createItems(
       const isKeysOnly = part.fields.size === 0 && query.fields.size > 0;
       if (onRequest.length === 0 || isKeysOnly) return readItems(db, collection, part, view, readLimits);
       const items = await readItems(db, collection, { ...part, hasPositions: true }, view, readLimits);
-      const states = await signInStates.read(db, items.map(keyOf), reach);
+      const states = await signInStates.read(db, items.map(keyOf), reach, onRequest);
       for (const item of items) {
         const state = states.get(keyOf(item));
         if (query.fields.size === 0) delete item.id;

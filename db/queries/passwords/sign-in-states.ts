@@ -24,20 +24,26 @@ export interface SignInRecord {
   last_failure: FailedLogin | null;
 }
 
-/** What determines whether these users can sign in. @param reach only users in reach; null: all of them */
+/**
+ * What determines whether these users can sign in.
+ * @param reach only users in reach; null: all of them
+ * @param options.withFailures whether `last_failure` is read, which requires a look into the audit log for each user
+ */
 export async function readSignInRecords(
   executor: Executor,
   ids: readonly string[],
   reach: UserReach | null,
+  { withFailures }: { withFailures: boolean },
 ): Promise<SignInRecord[]> {
+  const failure = sql`(select json_build_object('timestamp', ${iso(sql`a.timestamp`)}, 'code', a.code, 'reason', a.reason)
+    from ${activity} a where a.item = u.id::text and a.action = 'login' and a.outcome = 'failure'
+    order by a.id desc limit 1)`;
   const condition = reach === null ? sql`true` : isReachable(sql`u.id`, reach);
   return rows<SignInRecord>(
     executor,
     sql`select u.id, u.email, u.password is not null as has_password,
       (extract(epoch from u.tfa_locked_until) * 1000)::int8 as tfa_locked_until,
-      (select json_build_object('timestamp', ${iso(sql`a.timestamp`)}, 'code', a.code, 'reason', a.reason)
-        from ${activity} a where a.item = u.id::text and a.action = 'login' and a.outcome = 'failure'
-        order by a.id desc limit 1) as last_failure
+      ${withFailures ? failure : sql`null`} as last_failure
     from ${users} u where ${isAmong(sql`u.id`, ids)} and ${condition}`,
   );
 }

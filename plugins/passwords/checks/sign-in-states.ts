@@ -14,14 +14,24 @@ export interface SignInState {
 }
 
 export interface SignInStates {
-  /** The states of these users, with a fixed number of statements. @param reach only users in reach; null: all of them */
-  read(executor: Executor, ids: readonly string[], reach: UserReach | null): Promise<ReadonlyMap<string, SignInState>>;
+  /**
+   * Reads the states of these users, with a fixed number of statements.
+   * @param reach only users in reach; null: all of them
+   * @param names the fields to read; the others are missing
+   */
+  read(
+    executor: Executor,
+    ids: readonly string[],
+    reach: UserReach | null,
+    names: readonly string[],
+  ): Promise<ReadonlyMap<string, Partial<SignInState>>>;
 }
 
 export function createSignInStates({ clock }: Services): SignInStates {
   return {
-    read: async (executor, ids, reach) => {
-      const records = await readSignInRecords(executor, ids, reach);
+    read: async (executor, ids, reach, names) => {
+      const records = await readSignInRecords(executor, ids, reach, { withFailures: names.includes('last_failure') });
+      if (!names.includes('locked_until')) return new Map(records.map((record) => [record.id, record]));
       const accountOf = ({ id, email }: { id: string; email: string | null }) => keysOf(email ?? id, '').fromAnywhere;
       const locks = await readLongestLocks(executor, records.map(accountOf));
       const now = clock().getTime();
