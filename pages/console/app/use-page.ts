@@ -30,10 +30,11 @@ export function usePage<T>(
   const { data: rows, meta } = (data ?? {}) as { data?: readonly T[]; meta?: Meta };
   const next = meta?.next_cursor;
   const number = cursor === undefined ? 1 : Math.max(2, Number.parseInt(page ?? '', 10) || 2);
-  // The cursors of the pages from the second to this one. A cursor leads only forward, and somebody who has opened a link to a page has not
-  // seen the ones before it.
-  const seen = state?.cursors ?? [];
-  const cursors = seen.at(-1) === cursor ? seen : [];
+  // The cursors of the pages from the second to this one. A cursor leads only forward, and somebody who has opened a link to a page does not
+  // know those of the pages before it.
+  const known = state?.cursors ?? [];
+  const opened = cursor === undefined ? [] : [cursor];
+  const cursors = known.at(-1) === cursor ? known : opened;
   const turnTo = (to: number, path: readonly string[]) =>
     change({ cursor: path.at(-1), page: path.length > 0 ? String(to) : undefined }, { state: { cursors: path } });
   return {

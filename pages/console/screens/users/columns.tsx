@@ -53,8 +53,8 @@ const requestedFields = (access: Access, names: readonly string[]): string[] => 
 
 /** The fields to request for the list. The column of the status also says whether the user is locked out. */
 export const listedFields = (access: Access, names: readonly string[]): string[] => {
-  const adds = names.includes('status') && !names.includes('locked_until') && seesSignIn(access);
-  return requestedFields(access, adds ? [...names, 'locked_until'] : names);
+  const addsLock = names.includes('status') && !names.includes('locked_until') && seesSignIn(access);
+  return requestedFields(access, addsLock ? [...names, 'locked_until'] : names);
 };
 
 export const exportedFields = (access: Access, names: readonly string[]): string[] =>
