@@ -234,8 +234,7 @@ export function createCompiler(access: AccessView): Compiler {
           const item = compiler.row(collections[target]);
           const here = compiler.field(row, filter.field);
           const { filter: inner } = filter;
-          const isPositive = inner.kind === 'compare' && inner.operator !== 'null' && inner.operator !== 'empty';
-          if (reach === unchanged && smallCollections.has(target) && isPositive) {
+          if (reach === unchanged && smallCollections.has(target) && inner.kind === 'compare' && needsItem(inner)) {
             // The keys of these items are found first, and then the rows with these keys, by an index. No comparison but the two above is
             // true for a row without an item.
             const test = compileFilter(item, inner, unchanged, unchanged);
@@ -276,6 +275,22 @@ export function createCompiler(access: AccessView): Compiler {
 
 /** A value or a condition on the row where a filter begins. */
 const unchanged = (value: SQL): SQL => value;
+
+/** Whether a filter on a related item is true only if there is an item. */
+export function needsItem(filter: Filter): boolean {
+  switch (filter.kind) {
+    case 'and':
+      return filter.filters.some(needsItem);
+    case 'or':
+      return filter.filters.every(needsItem);
+    case 'compare':
+      return filter.operator !== 'null' && filter.operator !== 'empty';
+    case 'through':
+      return needsItem(filter.filter);
+    default:
+      return true;
+  }
+}
 
 /** Collections with few items, however many users there are. */
 export const smallCollections: ReadonlySet<CollectionName> = new Set([
@@ -324,7 +339,8 @@ const isOneOf = (value: SQL, keys: readonly string[]): SQL => {
 /** Escapes `%`, `_` and the escape character itself, so that they are matched literally. */
 export const literal = (text: Scalar) => String(text).replace(/[\\%_]/g, '\\$&');
 
-const fewValues = 20;
+/** How many values of a list PostgreSQL sees when it plans a statement. */
+export const fewValues = 20;
 
 function comparison(value: SQL, field: ValueField, operator: Operator, values: readonly Scalar[]): SQL {
   const [first = sql`null`, second = sql`null`] = values.slice(0, 2).map((item) => typed(field, item));

@@ -232,8 +232,8 @@ export const queryCost: readonly Mutation[] = [
     fault: 'users without a role are not found by what their role lacks',
     edits: [
       {
-        find: "case 'or':\n      return filter.filters.every((part) => needsItem(collection, part));",
-        replace: "case 'or':\n      return filter.filters.some((part) => needsItem(collection, part));",
+        find: 'return filter.filters.every(needsItem);',
+        replace: 'return filter.filters.some(needsItem);',
       },
     ],
     tests: ['test/items/known-keys.test.ts'],

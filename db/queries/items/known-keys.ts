@@ -1,12 +1,9 @@
 import { sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
 import { type Collection, collections } from '../../query-language/collections.js';
-import { createCompiler, smallCollections } from '../../query-language/compile.js';
+import { createCompiler, fewValues, needsItem, smallCollections } from '../../query-language/compile.js';
 import type { AccessView, Filter, Scalar } from '../../query-language/filter.js';
 import { rows } from '../../statements.js';
-
-/** As many keys as PostgreSQL sees when it plans a statement. */
-const maxKeys = 20;
 
 /** How many conditions of one query are replaced, each after one statement. */
 const maxReplaced = 4;
@@ -32,16 +29,16 @@ export async function withKnownKeys(
     }
     if (part.kind !== 'through') return part;
     const target = targetOf(collection, part.field);
-    if (!target || !isAboutSmall(target, part.filter) || !needsItem(target, part.filter) || left === 0) return part;
+    if (!target || !isAboutSmall(target, part.filter) || !needsItem(part.filter) || left === 0) return part;
     left--;
     const compiler = createCompiler(access);
     const item = compiler.row(target);
     const found = await rows<{ id: Scalar }>(
       executor,
       sql`select ${compiler.column(item, 'id')} as id from ${compiler.source(item)}
-        where ${compiler.visible(item)} and ${compiler.matches(item, part.filter)} limit ${maxKeys + 1}`,
+        where ${compiler.visible(item)} and ${compiler.matches(item, part.filter)} limit ${fewValues + 1}`,
     );
-    if (found.length > maxKeys) return part;
+    if (found.length > fewValues) return part;
     if (found.length === 0) return { kind: 'never' };
     return { kind: 'compare', field: part.field, operator: 'in', values: found.map(({ id }) => id) };
   };
@@ -65,24 +62,6 @@ function isAboutSmall(collection: Collection, filter: Filter): boolean {
     case 'none': {
       const target = targetOf(collection, filter.field);
       return target !== undefined && isAboutSmall(target, filter.filter);
-    }
-    default:
-      return true;
-  }
-}
-
-/** Whether a filter on a related item is true only if there is an item. */
-function needsItem(collection: Collection, filter: Filter): boolean {
-  switch (filter.kind) {
-    case 'and':
-      return filter.filters.some((part) => needsItem(collection, part));
-    case 'or':
-      return filter.filters.every((part) => needsItem(collection, part));
-    case 'compare':
-      return filter.operator !== 'null' && filter.operator !== 'empty';
-    case 'through': {
-      const target = targetOf(collection, filter.field);
-      return target !== undefined && needsItem(target, filter.filter);
     }
     default:
       return true;

@@ -30,13 +30,13 @@ export function usePage<T>(
   const { data: rows, meta } = (data ?? {}) as { data?: readonly T[]; meta?: Meta };
   const next = meta?.next_cursor;
   const number = cursor === undefined ? 1 : Math.max(2, Number.parseInt(page ?? '', 10) || 2);
-  // The cursors of the pages from the second to this one. A cursor leads only forward, and somebody who has opened a link to a page does not
-  // know those of the pages before it.
+  // The cursors of the pages from the second one to this one. There is no way to get the cursor of an earlier page, so if the user opened a
+  // link to this page, only its own cursor is known.
   const known = state?.cursors ?? [];
   const opened = cursor === undefined ? [] : [cursor];
   const cursors = known.at(-1) === cursor ? known : opened;
-  const turnTo = (to: number, path: readonly string[]) =>
-    change({ cursor: path.at(-1), page: path.length > 0 ? String(to) : undefined }, { state: { cursors: path } });
+  const turnTo = (to: number, way: readonly string[]) =>
+    change({ cursor: way.at(-1), page: way.length > 0 ? String(to) : undefined }, { state: { cursors: way } });
   return {
     ...rest,
     data: rows,

@@ -161,7 +161,7 @@ function Heading<T>({ column, sort, onSort }: HeadingProps<T>) {
   const isSorted = column.sort !== undefined && sort?.replace(/^-/, '') === column.sort;
   const isDescending = isSorted && sort?.startsWith('-');
   const order = isSorted ? (isDescending ? 'descending' : 'ascending') : undefined;
-  const className = `${column.align === 'end' ? 'is-end' : ''}`;
+  const className = column.align === 'end' ? 'is-end' : '';
   if (column.sort === undefined || !onSort)
     return (
       <th scope="col" class={className}>

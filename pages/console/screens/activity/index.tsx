@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
-import type { Activity } from '../../api/types.js';
 import { useApi } from '../../api/use-api.js';
 import { useNames } from '../../api/use-names.js';
 import { useAccess } from '../../app/access.js';
 import { useUrlState } from '../../app/url-state.js';
 import { usePage } from '../../app/use-page.js';
-import { Actor, actorFields, type WithActor } from '../../components/actor.js';
+import { Actor, actorFields, type ActorEvent as Event } from '../../components/actor.js';
 import { Badge } from '../../components/badge.js';
 import { Button } from '../../components/button.js';
 import { Dialog } from '../../components/dialog.js';
@@ -19,8 +18,6 @@ import { type Column, Pager, Table } from '../../components/table.js';
 import { Ago, Time } from '../../components/time.js';
 import { fieldOf } from '../../model/fields.js';
 import { actionText, choiceText, fieldText, reasonText, t, textIfAny } from '../../texts.js';
-
-type Event = WithActor<Activity>;
 
 /** Milliseconds between requests while the list is live. */
 const liveMs = 5_000;

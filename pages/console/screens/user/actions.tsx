@@ -7,19 +7,18 @@ import { askToResend } from '../../components/invite.js';
 import { Menu } from '../../components/menu.js';
 import { toast } from '../../components/toast.js';
 import { choiceText, t } from '../../texts.js';
-import { askToResetSecondFactor, askToUnlock } from './help.js';
-import type { UserItem } from './index.js';
+import { askToResetSecondFactor, askToUnlock, mayChange } from './help.js';
+import type { PartProps, UserItem } from './index.js';
 
-interface Props {
-  user: UserItem;
+interface Props extends PartProps {
   name: string;
-  isInReach: boolean;
-  reload: () => void;
 }
 
 /** What can be done with a user. */
-export function Actions({ user, name, isInReach, reload }: Props) {
-  const { can, canUse, me } = useAccess();
+export function Actions(props: Props) {
+  const { user, name, isInReach, reload } = props;
+  const access = useAccess();
+  const { can, me } = access;
   const [, navigate] = useLocation();
   const { id, status } = user;
   const email = user.email ?? undefined;
@@ -34,7 +33,7 @@ export function Actions({ user, name, isInReach, reload }: Props) {
       ...(status ? { undo: () => patch('/users/{id}', { status }, { params }).then(reload) } : {}),
     });
   };
-  const mayChangeStatus = mayAct && canUse('update', 'users', 'status');
+  const mayChangeStatus = mayChange(access, props, 'status');
   return (
     <Menu
       label={t('user_actions')}
@@ -70,8 +69,7 @@ export function Actions({ user, name, isInReach, reload }: Props) {
             icon: 'unlock',
             onSelect: () => askToUnlock(user, reload),
           },
-        mayAct &&
-          canUse('update', 'users', 'tfa_secret') &&
+        mayChange(access, props, 'tfa_secret') &&
           typeof user.tfa_secret === 'string' && {
             text: t('user_tfa_reset_action'),
             icon: 'shield',

@@ -1,10 +1,15 @@
 import { post } from '../../api/client.js';
 import { changed } from '../../api/use-api.js';
+import type { Access } from '../../app/access.js';
 import { ask } from '../../components/dialog.js';
 import { nameOf } from '../../components/person.js';
 import { toast } from '../../components/toast.js';
 import { t } from '../../texts.js';
-import type { UserItem } from './index.js';
+import type { PartProps, UserItem } from './index.js';
+
+/** Whether the caller may change a field to help a user: one in reach, and never themselves. */
+export const mayChange = ({ canUse, me }: Access, { user, isInReach }: PartProps, field: string): boolean =>
+  user.id !== me.id && isInReach && canUse('update', 'users', field);
 
 /** Lets a user sign in again who is locked out after too many failures. Asks for confirmation. */
 export function askToUnlock(user: UserItem, reload: () => void): void {
@@ -22,7 +27,7 @@ export function askToUnlock(user: UserItem, reload: () => void): void {
   });
 }
 
-/** Removes the authenticator app of a user who has lost it. Asks for confirmation. */
+/** Turns off two-factor authentication for a user who can no longer use their authenticator app. Asks for confirmation. */
 export function askToResetSecondFactor(user: UserItem, reload: () => void): void {
   const name = nameOf(user, user.id);
   ask({

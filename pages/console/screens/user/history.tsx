@@ -1,6 +1,5 @@
-import type { Activity } from '../../api/types.js';
 import { usePage } from '../../app/use-page.js';
-import { Actor, actorFields, type WithActor } from '../../components/actor.js';
+import { Actor, actorFields, type ActorEvent as Event } from '../../components/actor.js';
 import { Badge } from '../../components/badge.js';
 import { Failure } from '../../components/failure.js';
 import { Empty } from '../../components/layout.js';
@@ -8,8 +7,6 @@ import { type Column, Pager, Table } from '../../components/table.js';
 import { Ago } from '../../components/time.js';
 import { actionText, choiceText, reasonText, t } from '../../texts.js';
 import type { UserItem } from './index.js';
-
-type Event = WithActor<Activity>;
 
 const columns: readonly Column<Event>[] = [
   { key: 'action', title: t('user_event'), cell: ({ action }) => <strong>{actionText(action ?? '')}</strong> },

@@ -38,7 +38,7 @@ function withNames({ role, policies, ...user }: User): UserItem {
   } as UserItem;
 }
 
-interface PartProps {
+export interface PartProps {
   user: UserItem;
   /** Whether the caller has all rights of the user, and may therefore help with the account. */
   isInReach: boolean;

@@ -12,7 +12,7 @@ import { Ago, Time } from '../../components/time.js';
 import { ValueField } from '../../components/value-field.js';
 import { fieldsOf } from '../../model/fields.js';
 import { choiceText, fieldText, t } from '../../texts.js';
-import type { UserItem } from './index.js';
+import type { PartProps } from './index.js';
 import { SignInState } from './sign-in-state.js';
 
 /** What other parts of the screen show or change. */
@@ -41,13 +41,7 @@ const inOrder = [
   ...editable.filter(({ name }) => !usual.includes(name)),
 ];
 
-interface Props {
-  user: UserItem;
-  isInReach: boolean;
-  reload: () => void;
-}
-
-export function Profile({ user, isInReach, reload }: Props) {
+export function Profile({ user, isInReach, reload }: PartProps) {
   const { canUse } = useAccess();
   const [showsAll, setShowsAll] = useState(false);
   const readable = inOrder.filter(({ name }) => name in user);

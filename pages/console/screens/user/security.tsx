@@ -11,19 +11,15 @@ import { nameOf } from '../../components/person.js';
 import { Ago, Day } from '../../components/time.js';
 import { toast } from '../../components/toast.js';
 import { t, tn } from '../../texts.js';
-import { askToResetSecondFactor } from './help.js';
-import type { UserItem } from './index.js';
-
-interface Props {
-  user: UserItem;
-  isInReach: boolean;
-  reload: () => void;
-}
+import { askToResetSecondFactor, mayChange } from './help.js';
+import type { PartProps, UserItem } from './index.js';
 
 /** How the user signs in, and where they are signed in. */
-export function Security({ user, isInReach, reload }: Props) {
-  const { isAdmin, can, canUse, me } = useAccess();
-  const mayReset = isInReach && user.id !== me.id && canUse('update', 'users', 'tfa_secret');
+export function Security(props: PartProps) {
+  const { user, isInReach, reload } = props;
+  const access = useAccess();
+  const { isAdmin, can } = access;
+  const mayReset = mayChange(access, props, 'tfa_secret');
   return (
     <>
       {'tfa_secret' in user && <SecondFactor user={user} reload={reload} mayReset={mayReset} />}
@@ -33,7 +29,7 @@ export function Security({ user, isInReach, reload }: Props) {
   );
 }
 
-function SecondFactor({ user, reload, mayReset }: Omit<Props, 'isInReach'> & { mayReset: boolean }) {
+function SecondFactor({ user, reload, mayReset }: Omit<PartProps, 'isInReach'> & { mayReset: boolean }) {
   const isOn = user.tfa_secret !== null;
   return (
     <Card title={t('user_tfa')}>

@@ -6,19 +6,14 @@ import { Icon } from '../../components/icon.js';
 import { Card } from '../../components/layout.js';
 import { Ago, Time } from '../../components/time.js';
 import { choiceText, reasonText, t, textIfAny } from '../../texts.js';
-import { askToUnlock } from './help.js';
-import type { UserItem } from './index.js';
-
-interface Props {
-  user: UserItem;
-  isInReach: boolean;
-  reload: () => void;
-}
+import { askToUnlock, mayChange } from './help.js';
+import type { PartProps } from './index.js';
 
 /** What may keep the user from signing in, and what helps. */
-export function SignInState({ user, isInReach, reload }: Props) {
-  const { can, canUse, me } = useAccess();
-  const mayUnlock = user.id !== me.id && isInReach && canUse('update', 'users', 'status');
+export function SignInState(props: PartProps) {
+  const { user, reload } = props;
+  const access = useAccess();
+  const mayUnlock = mayChange(access, props, 'status');
   const { locked_until: lockedUntil, has_password: hasPassword, provider, status } = user;
   // A lock is shown only while it lasts, and the status is shown anyway.
   const reason = user.last_failure?.reason ?? undefined;
@@ -42,7 +37,7 @@ export function SignInState({ user, isInReach, reload }: Props) {
       {failure && (
         <Obstacle title={reasonText(failure)} help={textIfAny(`user_help_${failure.reason ?? failure.code ?? ''}`)}>
           {t('user_last_failure')} <Ago time={failure.timestamp} />
-          {can('read', 'activity') && (
+          {access.can('read', 'activity') && (
             <>
               {' · '}
               <Link href={`/users/${user.id}/history`}>{t('user_history')}</Link>

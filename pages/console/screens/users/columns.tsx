@@ -14,18 +14,26 @@ export type Row = Omit<User, 'id'> & { id: string };
 const nameFields = ['first_name', 'last_name', 'email', 'avatar'];
 /** What the list shows unless the user chooses other columns. */
 export const usualColumns = ['status', 'role', 'last_access'];
-/** What no list shows: secrets, and what the first column shows. */
-const hidden = new Set(['id', 'first_name', 'last_name', 'avatar', 'token', 'auth_data']);
-/** What the API returns only by name, and never in an export. */
-const aboutSignIn = new Set(['locked_until', 'has_password', 'last_failure']);
-const seesSignIn = ({ can }: Access): boolean => can('read', 'activity');
+/** What no list shows: secrets, what the first column shows, and what only the screen of a user shows. */
+const hidden = new Set([
+  'id',
+  'first_name',
+  'last_name',
+  'avatar',
+  'token',
+  'auth_data',
+  'has_password',
+  'last_failure',
+]);
+/** The API returns it only by name, to those who may read the audit log, and never in an export. */
+const lock = 'locked_until';
 
 /** The columns that the user can choose from, in the order of the API. */
 export const columnFields = (access: Access): readonly Field[] =>
-  fieldsOf('users').filter(({ name }) => {
-    if (aboutSignIn.has(name)) return name === 'locked_until' && seesSignIn(access);
-    return !hidden.has(name) && access.canUse('read', 'users', name);
-  });
+  fieldsOf('users').filter(
+    ({ name }) =>
+      !hidden.has(name) && (name === lock ? access.can('read', 'activity') : access.canUse('read', 'users', name)),
+  );
 
 /** The columns in the URL, without those that the user may not read, or that do not exist. */
 export function columnNames(access: Access, chosen: string | undefined): string[] {
@@ -53,14 +61,14 @@ const requestedFields = (access: Access, names: readonly string[]): string[] => 
 
 /** The fields to request for the list. The column of the status also says whether the user is locked out. */
 export const listedFields = (access: Access, names: readonly string[]): string[] => {
-  const addsLock = names.includes('status') && !names.includes('locked_until') && seesSignIn(access);
-  return requestedFields(access, addsLock ? [...names, 'locked_until'] : names);
+  const addsLock = names.includes('status') && !names.includes(lock) && access.can('read', 'activity');
+  return requestedFields(access, addsLock ? [...names, lock] : names);
 };
 
 export const exportedFields = (access: Access, names: readonly string[]): string[] =>
   requestedFields(
     access,
-    names.filter((name) => !aboutSignIn.has(name)),
+    names.filter((name) => name !== lock),
   );
 
 const nothing = <span class="muted">–</span>;
