@@ -13,6 +13,7 @@ import { queriesAndRights } from './queries-and-rights.js';
 import { queryCost } from './query-cost.js';
 import { refresh } from './refresh.js';
 import { registration } from './registration.js';
+import { reports } from './reports.js';
 import { secondFactor } from './second-factor.js';
 import { sessions } from './sessions.js';
 import { singleUse } from './single-use.js';
@@ -44,6 +45,7 @@ export const mutations: readonly Mutation[] = [
   ...registration,
   ...writes,
   ...idempotency,
+  ...reports,
   ...pages,
   ...startup,
 ];

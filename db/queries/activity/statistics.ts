@@ -93,12 +93,16 @@ export async function countActivity(db: Executor, limit: number): Promise<number
   });
 }
 
-/** Whether anything has happened that is not included in the counts yet. */
+/**
+ * Whether anything has happened that is not included in the counts yet. With `exists`, PostgreSQL would expect to find a row soon, and read the
+ * whole table if there is none.
+ */
 export async function hasUncounted(db: Executor): Promise<boolean> {
   const [found] = await rows<{ exists: boolean }>(
     db,
-    sql`select exists (select from ${activity} where position > (select counted_position from ${activityChain}))
-      or (select id from ${activeHours} order by id limit 1) is not null as exists`,
+    sql`select
+        (select position from ${activity} where position > (select counted_position from ${activityChain}) order by position limit 1) is not null
+        or (select id from ${activeHours} order by id limit 1) is not null as exists`,
   );
   return found?.exists === true;
 }

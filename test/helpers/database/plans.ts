@@ -97,9 +97,8 @@ export function watchPlans(app: FastifyInstance): PlanWatch {
 }
 
 /**
- * Explains statements as if each growing table had a million rows, with a planner that reads an entire table only if
- * there is no alternative. All statements share one transaction: the planner statistics are written to the catalog,
- * and thousands of such changes would slow it down.
+ * Explains statements as if each growing table had a million rows. All statements share one transaction: the planner statistics are
+ * written to the catalog, and thousands of such changes would slow it down.
  */
 async function explain(app: FastifyInstance, statements: readonly Sent[]) {
   const plans = new Map<string, Plan>();
@@ -111,7 +110,6 @@ async function explain(app: FastifyInstance, statements: readonly Sent[]) {
     )) as { name: string }[]) {
       empty.add(name);
     }
-    await ask('set local enable_seqscan = off');
     await ask(
       `update pg_class set reltuples = 1000000, relpages = 1 where oid in (
         select indexrelid from pg_index where indrelid::regclass::text in (${tables})

@@ -1,3 +1,4 @@
+import { useRef } from 'preact/hooks';
 import type { Query } from '../../api/client.js';
 import { useApi } from '../../api/use-api.js';
 
@@ -9,19 +10,25 @@ export type Count = number | 'more' | undefined;
 
 /**
  * Counts what a query selects, without reading a large table: first asks whether there are more than `maxCounted` items, and counts only
- * if there are not.
- * @param known the number, if the page that is shown contains all items
+ * if there are not. It begins once the list is there, which therefore appears sooner, and may contain all items.
+ * @param list whether the list is still loading, and the number of items, if the page that is shown contains all of them
  */
-export function useCount(query: Query, known: number | undefined): Count {
+export function useCount(query: Query, { isLoading, known }: { isLoading: boolean; known: number | undefined }): Count {
   const selection = { ...query, fields: 'id' };
-  const probe = useApi(known === undefined ? '/users' : undefined, {
+  const wanted = JSON.stringify(query);
+  // Turning a page does not change the number.
+  const listed = useRef<string>();
+  if (!isLoading) listed.current = wanted;
+  const isUnknown = known === undefined && listed.current === wanted;
+  const probe = useApi(isUnknown ? '/users' : undefined, {
     query: { ...selection, sort: 'id', offset: maxCounted, limit: 1 },
   });
   const hasMore = probe.data && (probe.data.data ?? []).length > 0;
-  const counted = useApi(known === undefined && hasMore === false ? '/users' : undefined, {
+  const counted = useApi(isUnknown && hasMore === false ? '/users' : undefined, {
     query: { ...selection, limit: 1, meta: 'filter_count' },
   });
   if (known !== undefined) return known;
+  if (!isUnknown) return undefined;
   if (hasMore) return 'more';
   return hasMore === false && !probe.isLoading && !counted.isLoading ? counted.data?.meta?.filter_count : undefined;
 }

@@ -60,7 +60,10 @@ export default function Users() {
   const list = usePage<Row>('/users', { ...selecting, sort, fields: listedFields(access, chosen) });
   const exported = { ...selecting, sort, fields: exportedFields(access, chosen) };
   const isOnlyPage = list.data !== undefined && list.number === 1 && !list.next && !list.isLoading;
-  const count = useCount(selecting, isOnlyPage ? list.data?.length : undefined);
+  const count = useCount(selecting, {
+    isLoading: list.isLoading,
+    known: isOnlyPage ? list.data?.length : undefined,
+  });
   const columns = columnsOf(access, chosen, { sortsByAll: typeof count === 'number' });
   // What is on the screen still belongs to the previous query.
   const isRefused = list.failure !== undefined && ['INVALID_QUERY', 'FORBIDDEN'].includes(list.failure.code);
