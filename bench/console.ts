@@ -97,6 +97,11 @@ const tasks: readonly Task[] = [
     isForDesk: true,
     run: async ({ page, measure, open, round }) => {
       await measure(
+        'the overview',
+        () => open('/'),
+        () => page.getByRole('heading', { name: 'Needs attention' }).waitFor(),
+      );
+      await measure(
         'users',
         () => open('/users'),
         () => page.locator('[data-row]').nth(20).waitFor(),

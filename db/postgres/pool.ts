@@ -4,7 +4,7 @@ import type postgres from 'postgres';
 import { isReadOnlyFailure, sqlStateOf } from '../failures.js';
 import { type StatementHooks, timed } from '../observe.js';
 import { createConnection, type PostgresConnection } from './connection.js';
-import { createPreparing, isPreparedKept, maxPrepared } from './prepared.js';
+import { createPreparing, examineSession, maxPrepared } from './prepared.js';
 import { createServers } from './servers.js';
 import type { CancelKey } from './session.js';
 import { createShares } from './shares.js';
@@ -119,11 +119,7 @@ export function createPostgresPool(
     const usage: Usage = { begun, isMaintenance, statements: new Set() };
     busy.set(connection, usage);
     try {
-      return await connection.run((sql) =>
-        sql.options.prepare === supportsPrepared
-          ? work(sql, usage)
-          : detectPrepareSupport(sql).then(() => work(sql, usage)),
-      );
+      return await connection.run((sql) => (isSetUp(sql) ? work(sql, usage) : setUp(sql).then(() => work(sql, usage))));
     } catch (error) {
       // The server is a standby. Right after a failover, host names and proxies may still lead to one.
       if (isReadOnlyFailure(error)) connection.destroy(error as Error);
@@ -179,12 +175,18 @@ export function createPostgresPool(
     preparing.dropped - (droppedBefore.get(connection) ?? 0) >= maxPrepared;
   /** Undefined until the first connection has determined it; connections opened in the meantime do not prepare statements. */
   let supportsPrepared: boolean | undefined = servers.target.prepare === false ? false : undefined;
-  /** Sets the option on the driver, because the driver itself prepares the statements that end a transaction. */
-  const detectPrepareSupport = async (sql: postgres.Sql) => {
+  /** Whether there is no pooler in front of the server; false until that is known. */
+  let isDirect = false;
+  const withoutCompilation = new WeakSet<postgres.Sql>();
+  const isSetUp = (sql: postgres.Sql) =>
+    sql.options.prepare === supportsPrepared && (!isDirect || withoutCompilation.has(sql));
+  const setUp = async (sql: postgres.Sql) => {
     if (supportsPrepared === undefined) {
       supportsPrepared = false;
       try {
-        supportsPrepared = await isPreparedKept(sql);
+        const session = await examineSession(sql);
+        supportsPrepared = session.keepsPrepared;
+        isDirect = session.isDirect;
       } catch (error) {
         // A server that does not understand the question gets no prepared statements. Any other error is a fault of this
         // connection, so the next one asks again.
@@ -194,7 +196,13 @@ export function createPostgresPool(
         }
       }
     }
+    // On the driver, because it prepares the statements that end a transaction itself.
     Object.assign(sql.options, { prepare: supportsPrepared === true });
+    if (!isDirect) return;
+    // PostgreSQL would compile what it expects to be expensive, for up to half a second, which is longer than such a statement takes. A
+    // pooler refuses the setting when a connection is opened, and would keep it for others when it is set later.
+    await sql.unsafe('set jit = off');
+    withoutCompilation.add(sql);
   };
   /** Undefined until the first statement outside a transaction has determined it. */
   let isReadCommitted: boolean | undefined;

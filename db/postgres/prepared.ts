@@ -56,15 +56,23 @@ export function createPreparing({ max = maxPrepared, noted = 2_000 } = {}): Prep
 const question = `select pg_backend_pid() as session, string_agg(name, ' ') as names
   from pg_prepared_statements where statement like '%whether it is kept here%'`;
 
+/** What is known about the server behind a connection. */
+export interface ServerSession {
+  /** Whether the connection leads to the server itself, so that each has a session of its own. */
+  isDirect: boolean;
+  /** Whether a statement prepared on the connection is still there when the connection is used again. */
+  keepsPrepared: boolean;
+}
+
 /**
- * Whether a statement prepared on a connection is still there when the connection is used again. Behind a pooler with transaction
- * pooling, the next use may run in another server session. A pooler is recognized by the process id that it reports, which is made
- * up. A pooler that tracks prepared statements (PgBouncer 1.21 and newer, with `max_prepared_statements`) gives them other names in
- * the server session.
+ * Finds out whether there is a pooler in front of the server. It is recognized by the process id that it reports, which is made up. With
+ * transaction pooling, the next use of a connection may run in another server session. A pooler that tracks prepared statements
+ * (PgBouncer 1.21 and newer, with `max_prepared_statements`) gives them other names there.
  */
-export async function isPreparedKept(sql: Pick<postgres.Sql, 'unsafe'>): Promise<boolean> {
+export async function examineSession(sql: Pick<postgres.Sql, 'unsafe'>): Promise<ServerSession> {
   const options = { prepare: true, simple: false } as { prepare: true };
   const { 0: found, state, statement } = await sql.unsafe(question, [], options);
   const names = String(found?.names ?? '').split(' ');
-  return found?.session === state.pid || !names.includes(statement.name);
+  const isDirect = found?.session === state.pid;
+  return { isDirect, keepsPrepared: isDirect || !names.includes(statement.name) };
 }

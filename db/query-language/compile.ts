@@ -31,6 +31,11 @@ export interface Row<Of extends RuledCollection = Collection> {
   source: SQL;
   /** The alias of the table beside the collection's own, once it is part of the source. */
   beside?: string;
+  /**
+   * Whether columns of that table are read one by one, unless it is already part of the source. PostgreSQL joins tables before it sorts and
+   * limits the rows, but reads such a column only for the rows that are left.
+   */
+  readsBesideLast?: boolean;
 }
 
 export type AnyRow = Row<RuledCollection>;
@@ -115,8 +120,14 @@ export function createCompiler(access: AccessView): Compiler {
     };
 
     const columnOf = (row: AnyRow, isBeside: true | undefined, column: string): SQL => {
+      if (isBeside && row.readsBesideLast && row.beside === undefined) return lastRead(row, column);
       const alias = isBeside ? besideOf(row) : row.alias;
       return sql`${sql.identifier(alias)}.${sql.identifier(column)}`;
+    };
+
+    const lastRead = ({ collection: { beside }, alias }: AnyRow, column: string): SQL => {
+      if (!beside) throw new Error('There is no table beside that of the collection.');
+      return sql`(select ${sql.identifier(column)} from ${beside.table} where ${sql.identifier(beside.key)} = ${sql.identifier(alias)}.${sql.identifier('id')})`;
     };
 
     /** Adds the table beside the collection's own to the source, and returns its alias. */

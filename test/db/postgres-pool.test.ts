@@ -230,6 +230,13 @@ t.test('simultaneous statements succeed whatever the default isolation level is'
   t.same([...(await db.execute(sql`select count from counters`))], [{ count: 40 }]);
 });
 
+t.test('PostgreSQL compiles no statement, on any connection', { skip }, async (t) => {
+  const { db } = await startPool(t);
+  const compiles = async () => (await db.execute(sql`select current_setting('jit') as jit, pg_sleep(0.05)`))[0]?.jit;
+  await db.execute(sql`select 1`);
+  t.strictSame(await Promise.all([compiles(), compiles(), compiles(), compiles()]), ['off', 'off', 'off', 'off']);
+});
+
 t.test('a statement that waits too long for a connection never runs', { skip }, async (t) => {
   const { pool, db } = await startPool(t, { max: 1, answerTimeout: 500 });
   await db.execute(sql`create table notes (text text)`);

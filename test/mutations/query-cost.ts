@@ -255,4 +255,10 @@ export const queryCost: readonly Mutation[] = [
     ],
     tests: ['test/items/export.test.ts'],
   },
+  {
+    ids: [],
+    fault: 'a search reads the last access of every user who matches',
+    edits: [{ find: 'row.readsBesideLast = readsBesideLast;', replace: '' }],
+    tests: ['test/users/last-access.test.ts'],
+  },
 ];

@@ -76,7 +76,7 @@ export const reports: readonly Mutation[] = [
   {
     ids: [],
     fault: 'suspended administrators need attention',
-    edits: [{ find: "where u.status = 'active' and u.tfa_secret is null", replace: 'where u.tfa_secret is null' }],
+    edits: [{ find: "select u.status = 'active' and u.tfa_secret is null", replace: 'select u.tfa_secret is null' }],
     tests: statistics,
   },
   {

@@ -7,8 +7,9 @@ import { engine } from '../helpers/database/databases.js';
 import { watchPlans } from '../helpers/database/plans.js';
 import { hearStatements } from '../helpers/database/statements.js';
 import { startTestApp } from '../helpers/service/app.js';
+import { createPolicy } from '../helpers/users/rights.js';
 import { logIn, refresh } from '../helpers/users/sessions.js';
-import { changeUser, createUser, lastAccessOf } from '../helpers/users/users.js';
+import { changeUser, createUser, createUserWithToken, lastAccessOf } from '../helpers/users/users.js';
 
 /** The service stores access times after the response, and combines many of them in one statement. */
 
@@ -115,4 +116,37 @@ t.test('a user that another transaction has locked delays nothing, and is stored
   });
   for (let tries = 0; tries < 500 && (await lastAccess(held.id)) === null; tries++) await sleep(10);
   t.ok(Number(await lastAccess(held.id)) >= use.now.getTime(), 'it is stored when the lock is released');
+});
+
+t.test('a search reads the last access only of the users that it returns', async (t) => {
+  const policy = await createPolicy(app, { adminAccess: true });
+  const { headers } = await createUserWithToken(app, { policies: [policy], lastAccess: clock.now() });
+  const people = await Promise.all(
+    Array.from({ length: 5 }, (_, hours) =>
+      createUser(app, { lastName: 'Findable', lastAccess: new Date(clock.now().getTime() - hours * 60 * minute) }),
+    ),
+  );
+  const expected = people.map(({ id }) => id);
+  const find = async (query: string) => {
+    const sent: string[] = [];
+    const stop = hearStatements(app, ({ text }) => sent.push(text));
+    const { data } = (await service.get(`/users?search=findable&fields=id,last_access&${query}`, headers)).json();
+    stop();
+    const [list = ''] = sent.filter((text) => text.includes('"users" "t0"'));
+    return { found: data as { id: string; last_access: string }[], isJoined: /join "user_uses"/.test(list) };
+  };
+  // Otherwise, PostgreSQL would join the table for every user who matches, before it sorts them.
+  const byKey = await find('sort=id&limit=3');
+  t.strictSame(
+    byKey.found.map(({ id }) => id),
+    [...expected].sort().slice(0, 3),
+  );
+  for (const { id, last_access } of byKey.found) t.equal(new Date(last_access).getTime(), await lastAccess(id));
+  t.equal(byKey.isJoined, false);
+  const byUse = await find('sort=-last_access&limit=3');
+  t.strictSame(
+    byUse.found.map(({ id }) => id),
+    expected.slice(0, 3),
+  );
+  t.equal(byUse.isJoined, true, 'the order needs it');
 });

@@ -191,7 +191,10 @@ const upToOrEstimate = (query: SQL, index: string) => sql`(select case when exac
   else greatest(exact, (select reltuples from pg_class where oid = to_regclass(${sql.raw(`'${index}'`)}))::integer) end
   from (select ${upTo(query)} as exact) counted)`;
 
-/** Active users with administrator access who have no second factor. There are few administrators, and the indexes find them. */
+/**
+ * Active users with administrator access who have no second factor. There are few administrators, and the indexes find them. With a join,
+ * PostgreSQL would expect many, and read all users.
+ */
 const administratorsWithoutSecondFactor = (acceptsPasskeys: SQL) => sql`
   with recursive powerful(role) as (
     select rp.role from ${rolePolicies} rp join ${policies} p on p.id = rp.policy where p.admin_access
@@ -205,9 +208,11 @@ const administratorsWithoutSecondFactor = (acceptsPasskeys: SQL) => sql`
     cross join lateral (select up."user" as id from ${userPolicies} up where up.policy = p.id limit ${limit}) member
     where p.admin_access
   )
-  select from held join ${users} u on u.id = held.id
-  where u.status = 'active' and u.tfa_secret is null
-    and not (${acceptsPasskeys} and exists (select from ${passkeys} k where k."user" = u.id))`;
+  select from held where (
+    select u.status = 'active' and u.tfa_secret is null
+      and not (${acceptsPasskeys} and exists (select from ${passkeys} k where k."user" = u.id))
+    from ${users} u where u.id = held.id
+  )`;
 
 const attending = ({ queue }: Pick<DatabaseSchemas, 'queue'>) =>
   fixedStatement<{ now: string; invitedAfter: string; acceptsPasskeys: boolean }, Record<AttentionName, number>>(

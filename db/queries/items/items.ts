@@ -134,7 +134,9 @@ export async function readItems(
   const { listed: listedBefore, related } = soFar;
   const reading = { executor, access, limits, listedBefore, related, bytes: 0 };
   const maxRows = query.keys?.length ?? query.limit ?? Number.POSITIVE_INFINITY;
-  const found = await readRows(reading, collection, query.fields, maxRows, (compiler, row) => {
+  // Many rows may match, and be sorted, although few are read.
+  const readsBesideLast = query.filter !== null || query.search !== null;
+  const found = await readRows(reading, collection, query.fields, maxRows, { readsBesideLast }, (compiler, row) => {
     const { after = null, hasPositions = false } = query;
     const sorted = query.sort.map(({ path, descending }) => ({
       path,
@@ -255,17 +257,20 @@ async function readRows(
   collection: Collection,
   fields: FieldTree,
   most: number,
+  { readsBesideLast = false, withId = false }: { readsBesideLast?: boolean; withId?: boolean },
   rest: (compiler: Compiler, row: Row) => SQL,
-  withId = false,
 ): Promise<Item[]> {
   const select = (maxBytes?: number) => {
     const compiler = createCompiler(access);
     const row = compiler.row(collection);
+    // Written first, because it may need the table beside that of the collection.
+    const source = rest(compiler, row);
+    row.readsBesideLast = readsBesideLast;
     const options = { withId, ...(maxBytes === undefined ? {} : { maxBytes }) };
     const columns = seesEvery(access, collection, fields)
       ? compiledColumns(compiler, row, fields, options)
       : selectColumns(compiler, row, fields, options);
-    return sql`select ${columns} ${rest(compiler, row)}`;
+    return sql`select ${columns} ${source}`;
   };
   // No collection has more than five long fields. There are only two size limits, so that many queries share a statement.
   const maxBytes = Math.floor(limits.bytes / 5 / (most <= 100 ? 100 : 1_000));
@@ -370,9 +375,9 @@ async function readByKeys(
       collection,
       fields,
       part.length,
+      { withId: true },
       (compiler, row) =>
         sql`from ${compiler.source(row)} where ${compiler.column(row, 'id')} = any(${keyList(collection, part)}) and ${compiler.visible(row)}`,
-      true,
     );
     for (const key of part) found.set(key, undefined);
     const ids = items.map((item) => {
