@@ -7,10 +7,21 @@ type Factory = (...options: unknown[]) => Compile;
 type Compiled = ((value: unknown) => unknown) & { errors?: unknown };
 
 type Serializers = ReturnType<typeof SerializerSelector>;
-type Answer = { httpStatus?: string; method?: string };
+type Answer = { schema: unknown; httpStatus?: string; method?: string };
+type NamedSchemas = Readonly<Record<string, unknown>>;
 
 /** Responses that need no compiled serializer: errors, and responses without a body. */
 const isPlain = ({ httpStatus = '', method }: Answer) => /^([345]|204)/.test(httpStatus) || method === 'HEAD';
+
+/** Those of the named schemas to which a schema refers, directly or through others. */
+function referencedBy(schema: unknown, named: NamedSchemas, found: Record<string, unknown> = {}): NamedSchemas {
+  for (const [, name = ''] of JSON.stringify(schema).matchAll(/"\$ref":"(\w+)#/g)) {
+    if (name in found || !(name in named)) continue;
+    found[name] = named[name];
+    referencedBy(named[name], named, found);
+  }
+  return found;
+}
 
 /**
  * Compiles validators and serializers when they are first needed, so that startup does not wait for all of them. Error
@@ -43,8 +54,12 @@ export function createLazyCompilers() {
   /** Has the factory's type, because the functions that it creates are called in the same way, and are only compiled later. */
   const lazy = <T>(factory: T): T => ((...options: unknown[]) => lazily((factory as Factory)(...options))) as T;
 
-  const buildSerializer: Factory = (...options) => {
-    const compile = lazy(SerializerSelector() as Factory)(...options);
+  const select = SerializerSelector() as Factory;
+  const buildSerializer: Factory = (named, options) => {
+    // The library validates and copies all schemas that it gets, for each serializer.
+    const compile = lazily((route: Answer) =>
+      select(referencedBy(route.schema, named as NamedSchemas), options)(route as never),
+    );
     return (route: Answer) => (isPlain(route) ? JSON.stringify : compile(route as never)) as Compiled;
   };
 
