@@ -63,8 +63,26 @@ function readAnswer(bytes: Buffer, method: string): WireAnswer | undefined {
     const value = line.slice(name.length + 1).trim();
     headers[name] = name === 'set-cookie' ? [...(headers[name] ?? []), value] : value;
   }
-  if (headers['transfer-encoding'] !== undefined) throw new Error('a response without a length');
+  if (headers['transfer-encoding'] === 'chunked' && method !== 'HEAD') {
+    const body = readChunks(bytes, end + 4);
+    return body && { status, headers, body: body.toString() };
+  }
   const length = method === 'HEAD' ? 0 : Number(headers['content-length'] ?? 0);
   if (bytes.length < end + 4 + length) return undefined;
   return { status, headers, body: bytes.toString('utf8', end + 4, end + 4 + length) };
+}
+
+/** Reads a body of unknown length (RFC 9112, section 7.1). @returns undefined if it is not complete yet */
+function readChunks(bytes: Buffer, start: number): Buffer | undefined {
+  const parts: Buffer[] = [];
+  for (let at = start; ; ) {
+    const lineEnd = bytes.indexOf('\r\n', at);
+    if (lineEnd < 0) return undefined;
+    const size = Number.parseInt(bytes.toString('latin1', at, lineEnd), 16);
+    if (Number.isNaN(size)) throw new Error('a chunk without a size');
+    at = lineEnd + 2 + size + 2;
+    if (bytes.length < at) return undefined;
+    if (size === 0) return Buffer.concat(parts);
+    parts.push(bytes.subarray(lineEnd + 2, lineEnd + 2 + size));
+  }
 }
