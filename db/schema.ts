@@ -792,6 +792,8 @@ export const activity = pgTable(
       .on(table.item, table.id)
       .where(sql`${table.action} = 'login' and ${table.outcome} = 'failure'`),
     index('activity_timestamp_index').on(table.timestamp),
+    // The latest events of a rare action are found without reading those of all others.
+    index('activity_action_index').on(table.action, table.timestamp),
     // Most refused requests have no user. Those that have one are found without reading the others.
     index('activity_failures_index')
       .on(table.id)

@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
-import { users } from '../../db/schema.js';
+import { activity, users } from '../../db/schema.js';
+import { rows } from '../../db/statements.js';
 import { watchPlans } from '../helpers/database/plans.js';
-import { startTestApp } from '../helpers/service/app.js';
+import { hearStatements, type Sent } from '../helpers/database/statements.js';
+import { bearer, startTestApp } from '../helpers/service/app.js';
+import { administrator } from '../helpers/users/credentials.js';
 
 t.test('the plan watcher reports reads of an entire table that grows with the number of users', async (t) => {
   const { app, post } = await startTestApp(t);
@@ -29,4 +33,25 @@ t.test('the plan watcher reports reads of an entire table that grows with the nu
   await readAgain(sql`nothing_like_that = ${1}`).catch(() => {});
   await t.resolves(plans.check(), 'failed statements are not explained');
   plans.stop();
+});
+
+t.test('the latest events of a rare action are found without reading those of others', async (t) => {
+  const { app, get, post } = await startTestApp(t);
+  const headers = bearer((await post('/auth/login', administrator)).json().data.access_token);
+  const event = { action: 'login', outcome: 'success' as const, seal: 'x' };
+  for (let part = 0; part < 20; part++)
+    await app.db
+      .insert(activity)
+      .values(Array.from({ length: 500 }, () => ({ ...event, id: randomUUID(), timestamp: new Date() })));
+  await app.db.execute(sql`analyze activity`);
+  const sent: Sent[] = [];
+  const stop = hearStatements(app, (statement) => void sent.push(statement));
+  const found = await get('/activity?filter[action]=password_reset&sort=-timestamp&limit=50', headers);
+  stop();
+  t.strictSame(found.json().data, []);
+  const { text = '', parameters = [] } = sent.find((statement) => statement.text.includes('"activity" "t0"')) ?? {};
+  const literal = text.replaceAll(/\$(\d+)/g, (_, number) => `'${String(parameters[Number(number) - 1])}'`);
+  const plan = JSON.stringify(await rows(app.db, sql.raw(`explain ${literal}`)));
+  t.match(plan, /activity_action_index/);
+  t.notMatch(plan, /activity_timestamp_index|Seq Scan on activity/);
 });
