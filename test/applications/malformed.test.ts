@@ -63,6 +63,19 @@ t.test('malformed requests', async (t) => {
     t.match(response.json(), { error: 'invalid_request' });
   });
 
+  t.test(
+    'unknown paths get an error of the protocol with every method, also without anything after the prefix',
+    async (t) => {
+      for (const method of ['GET', 'POST', 'OPTIONS'] as const) {
+        for (const url of ['/oauth', '/oauth/', '/oauth/x']) {
+          const response = await request({ method, url });
+          t.equal(response.statusCode, 404, `${method} ${url}`);
+          t.type(response.json().error, 'string', `${method} ${url}`);
+        }
+      }
+    },
+  );
+
   t.test('programs get errors as JSON, even if they would rather have a page', async (t) => {
     const rather = { accept: 'text/html;q=9, application/json;q=ÿ', ...formType, authorization };
     for (const name of ['token', 'par', 'device', 'introspect', 'revoke', 'userinfo']) {
