@@ -80,11 +80,10 @@ export async function createHome(
 /** Starts a service and waits until it responds. @param file the server file of another build, if not the tests' own */
 export async function startService(home: Home, variables: Variables = {}, file = serverFile): Promise<Service> {
   const service = launchService(home, variables, {}, file);
-  const timeout = AbortSignal.timeout(90_000);
+  const requireProgress = watchStart(service);
   while (!service.url) {
-    const ending = await Promise.race([service.ended, sleep(5)]);
-    if (ending) throw new Error(`The service did not start: ${service.stdout}${service.stderr}`);
-    timeout.throwIfAborted();
+    await Promise.race([service.ended, sleep(5)]);
+    requireProgress();
   }
   await service.get('/server/ping');
   return service;
@@ -98,13 +97,25 @@ export async function startQuietService(home: Home, variables: Variables = {}): 
   const port = await freePort();
   const service = launchService(home, { ...variables, LOG_LEVEL: 'warn', PORT: String(port) });
   Object.defineProperty(service, 'url', { value: `http://127.0.0.1:${port}` });
-  const timeout = AbortSignal.timeout(90_000);
+  const requireProgress = watchStart(service);
   while ((await service.get('/server/ping').catch(() => undefined)) === undefined) {
-    const ending = await Promise.race([service.ended, sleep(50)]);
-    if (ending) throw new Error(`The service did not start: ${service.stdout}${service.stderr}`);
-    timeout.throwIfAborted();
+    await Promise.race([service.ended, sleep(50)]);
+    requireProgress();
   }
   return service;
+}
+
+/** @returns a function that throws what the service has printed, if it has ended or should have started by now */
+function watchStart(service: Service): () => void {
+  const end = performance.now() + 90_000;
+  let hasEnded = false;
+  void service.ended.then(() => {
+    hasEnded = true;
+  });
+  return () => {
+    if (hasEnded || performance.now() > end)
+      throw new Error(`The service did not start: ${service.stdout}${service.stderr}`);
+  };
 }
 
 /** Runs a service that is expected to fail at startup and returns the result. */
