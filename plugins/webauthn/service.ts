@@ -63,10 +63,16 @@ const maxKeyLength = 1100;
 
 /** A passkey that no one has, so that checking an unknown credential takes the same work. */
 function createDecoy(): Omit<StoredPasskey, 'credentialId'> {
-  const { x = '', y = '' } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' });
+  // Not as a JWK: Node.js 20 can wait for itself forever if it collects garbage while it exports a generated key that way.
+  const { publicKey } = generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    publicKeyEncoding: { type: 'spki', format: 'der' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'der' },
+  });
+  // The encoding ends with the coordinates, of 32 bytes each.
+  const point = publicKey.subarray(-64).toString('hex');
   // A COSE key: {1: 2, 3: -7, -1: 1, -2: x, -3: y}.
-  const parts = ['a501020326200121', '5820', x, '22', '5820', y];
-  const key = Buffer.concat(parts.map((part) => Buffer.from(part, part === x || part === y ? 'base64url' : 'hex')));
+  const key = Buffer.from(`a5010203262001215820${point.slice(0, 64)}225820${point.slice(64)}`, 'hex');
   return { id: '', user: '', counter: 0, isBackupEligible: false, publicKey: key.toString('base64url') };
 }
 

@@ -47,8 +47,10 @@ export const makeKeyPairs = (algorithms: readonly KeyPairAlgorithm[]): Promise<N
     algorithms.map(async (algorithm) => {
       const { privateKey } = await generators[algorithm]();
       // The ID is derived from the key, so that no two keys have the same ID, and no key can get the ID of another (RFC 7638).
-      const kid = await calculateJwkThumbprint(createPublicKey(privateKey).export({ format: 'jwk' }));
-      return { kid, algorithm, pem: String(privateKey.export({ type: 'pkcs8', format: 'pem' })) };
+      const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
+      // From the PEM: Node.js 20 can wait for itself forever if it collects garbage while it exports a generated key as a JWK.
+      const kid = await calculateJwkThumbprint(createPublicKey(pem).export({ format: 'jwk' }));
+      return { kid, algorithm, pem };
     }),
   );
 
