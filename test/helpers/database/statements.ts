@@ -7,6 +7,10 @@ export interface Sent {
   parameters: unknown[];
 }
 
+/** The text of a statement with its values in it, for `explain`. */
+export const withValues = ({ text, parameters }: Sent): string =>
+  text.replaceAll(/\$(\d+)/g, (_, number) => `'${String(parameters[Number(number) - 1])}'`);
+
 type Method = (...parameters: unknown[]) => unknown;
 type Client = Record<string, Method>;
 

@@ -63,7 +63,9 @@ function readAnswer(bytes: Buffer, method: string): WireAnswer | undefined {
     const value = line.slice(name.length + 1).trim();
     headers[name] = name === 'set-cookie' ? [...(headers[name] ?? []), value] : value;
   }
-  if (headers['transfer-encoding'] === 'chunked' && method !== 'HEAD') {
+  const { 'transfer-encoding': encoding } = headers;
+  if (encoding !== undefined && encoding !== 'chunked') throw new Error(`a response with the encoding ${encoding}`);
+  if (encoding !== undefined && method !== 'HEAD') {
     const body = readChunks(bytes, end + 4);
     return body && { status, headers, body: body.toString() };
   }

@@ -80,11 +80,7 @@ export async function createHome(
 /** Starts a service and waits until it responds. @param file the server file of another build, if not the tests' own */
 export async function startService(home: Home, variables: Variables = {}, file = serverFile): Promise<Service> {
   const service = launchService(home, variables, {}, file);
-  const requireProgress = watchStart(service);
-  while (!service.url) {
-    await Promise.race([service.ended, sleep(5)]);
-    requireProgress();
-  }
+  await untilStarted(service, async () => service.url !== '');
   await service.get('/server/ping');
   return service;
 }
@@ -97,25 +93,23 @@ export async function startQuietService(home: Home, variables: Variables = {}): 
   const port = await freePort();
   const service = launchService(home, { ...variables, LOG_LEVEL: 'warn', PORT: String(port) });
   Object.defineProperty(service, 'url', { value: `http://127.0.0.1:${port}` });
-  const requireProgress = watchStart(service);
-  while ((await service.get('/server/ping').catch(() => undefined)) === undefined) {
-    await Promise.race([service.ended, sleep(50)]);
-    requireProgress();
-  }
+  const responds = () =>
+    service.get('/server/ping').then(
+      () => true,
+      () => false,
+    );
+  await untilStarted(service, responds, 50);
   return service;
 }
 
-/** @returns a function that throws what the service has printed, if it has ended or should have started by now */
-function watchStart(service: Service): () => void {
+/** Waits until a service has started. @throws what it has printed if it ends, or takes too long */
+async function untilStarted(service: Service, hasStarted: () => Promise<boolean>, pauseMs = 5): Promise<void> {
   const end = performance.now() + 90_000;
-  let hasEnded = false;
-  void service.ended.then(() => {
-    hasEnded = true;
-  });
-  return () => {
-    if (hasEnded || performance.now() > end)
+  while (!(await hasStarted())) {
+    const ending = await Promise.race([service.ended, sleep(pauseMs)]);
+    if (ending || performance.now() > end)
       throw new Error(`The service did not start: ${service.stdout}${service.stderr}`);
-  };
+  }
 }
 
 /** Runs a service that is expected to fail at startup and returns the result. */

@@ -1,4 +1,4 @@
-import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import type { PasskeyCredential, RegistrationCredential } from '../../../schemas/passkeys.js';
 
 /** A simulated authenticator and browser, which can also do everything wrong (WebAuthn Level 3, 6). */
@@ -36,7 +36,9 @@ function generate(algorithm: Algorithm): { privateKey: KeyObject; publicKey: Key
 
 /** The public key in COSE format (RFC 9053, 7). */
 function coseKey(algorithm: Algorithm, publicKey: KeyObject): Map<Cbor, Cbor> {
-  const { x = '', y = '', n = '', e = '' } = publicKey.export({ format: 'jwk' });
+  // From the PEM: Node.js 20 can wait for itself forever if it collects garbage while it exports a generated key as a JWK.
+  const pem = publicKey.export({ type: 'spki', format: 'pem' });
+  const { x = '', y = '', n = '', e = '' } = createPublicKey(pem).export({ format: 'jwk' });
   const bytes = (text: string) => Buffer.from(text, 'base64url');
   const alg: [number, number] = [3, numbers[algorithm]];
   const entries: Record<Algorithm, [number, Cbor][]> = {
