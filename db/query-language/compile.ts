@@ -32,8 +32,8 @@ export interface Row<Of extends RuledCollection = Collection> {
   /** The alias of the table beside the collection's own, once it is part of the source. */
   beside?: string;
   /**
-   * Whether columns of that table are read one by one, unless it is already part of the source. PostgreSQL joins tables before it sorts and
-   * limits the rows, but reads such a column only for the rows that are left.
+   * Whether columns of that table are read one by one, instead of joining it. PostgreSQL joins tables before it sorts and limits the rows, but
+   * reads such a column only for the rows that are left.
    */
   readsBesideLast?: boolean;
 }
@@ -120,25 +120,29 @@ export function createCompiler(access: AccessView): Compiler {
     };
 
     const columnOf = (row: AnyRow, isBeside: true | undefined, column: string): SQL => {
-      if (isBeside && row.readsBesideLast && row.beside === undefined) return lastRead(row, column);
+      if (isBeside && row.readsBesideLast) return readSeparately(row, column);
       const alias = isBeside ? besideOf(row) : row.alias;
       return sql`${sql.identifier(alias)}.${sql.identifier(column)}`;
     };
 
-    const lastRead = ({ collection: { beside }, alias }: AnyRow, column: string): SQL => {
-      if (!beside) throw new Error('There is no table beside that of the collection.');
-      return sql`(select ${sql.identifier(column)} from ${beside.table} where ${sql.identifier(beside.key)} = ${sql.identifier(alias)}.${sql.identifier('id')})`;
+    const tableBeside = ({ collection: { name, beside } }: AnyRow) => {
+      if (!beside) throw new Error(`There is no table beside ${name}.`);
+      return beside;
+    };
+
+    const readSeparately = (row: AnyRow, column: string): SQL => {
+      const { table, key } = tableBeside(row);
+      return sql`(select ${sql.identifier(column)} from ${table} where ${sql.identifier(key)} = ${sql.identifier(row.alias)}.${sql.identifier('id')})`;
     };
 
     /** Adds the table beside the collection's own to the source, and returns its alias. */
     const besideOf = (row: AnyRow): string => {
-      const { beside } = row.collection;
-      if (!beside) throw new Error(`There is no table beside ${row.collection.name}.`);
+      const { table, key } = tableBeside(row);
       if (row.beside === undefined) {
         row.beside = `${row.alias}_beside`;
-        const own = sql`${sql.identifier(row.beside)}.${sql.identifier(beside.key)}`;
+        const own = sql`${sql.identifier(row.beside)}.${sql.identifier(key)}`;
         row.source.append(
-          sql` join ${beside.table} ${sql.identifier(row.beside)} on ${own} = ${sql.identifier(row.alias)}.${sql.identifier('id')}`,
+          sql` join ${table} ${sql.identifier(row.beside)} on ${own} = ${sql.identifier(row.alias)}.${sql.identifier('id')}`,
         );
       }
       return row.beside;

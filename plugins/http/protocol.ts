@@ -59,6 +59,9 @@ export const protocolPlugin = plugin(
 async function preflights(app: FastifyInstance): Promise<void> {
   app.setProtocol({ isApi: false, config: { access: 'open' } });
   app.options('/*', refuseUnknown);
+  // The prefix itself, unless it is a route of the scope.
+  const { prefix } = app;
+  if (prefix !== '' && !app.hasRoute({ method: 'OPTIONS', url: prefix })) app.options('', refuseUnknown);
 }
 
 async function refuseUnknown(request: FastifyRequest): Promise<never> {

@@ -72,10 +72,6 @@ export async function protocolRoutes(app: App): Promise<void> {
   app.get('/jwks', { schema: keysSchema }, forPrograms);
   for (const url of ['/token', '/par', '/device', '/introspect', '/revoke', '/userinfo', '/jwks'])
     app.options(url, forPrograms);
-  // The prefix itself, which would otherwise get an error of the API.
-  app.options('', async (request) => {
-    throw routeNotFound(request);
-  });
   endSession(app);
 }
 

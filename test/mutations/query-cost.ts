@@ -258,7 +258,7 @@ export const queryCost: readonly Mutation[] = [
   {
     ids: [],
     fault: 'a search reads the last access of every user who matches',
-    edits: [{ find: 'row.readsBesideLast = readsBesideLast;', replace: '' }],
+    edits: [{ find: 'row.readsBesideLast = readsBesideLast && row.beside === undefined;', replace: '' }],
     tests: ['test/users/last-access.test.ts'],
   },
 ];

@@ -131,7 +131,7 @@ export const reports: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'an export fails if one of its parts would be too large',
+    fault: 'an export does not split parts that are too large',
     edits: [
       {
         find: "error.code === 'INVALID_QUERY' && keys.length > 1;",

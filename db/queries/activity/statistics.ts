@@ -94,8 +94,8 @@ export async function countActivity(db: Executor, limit: number): Promise<number
 }
 
 /**
- * Whether anything has happened that is not included in the counts yet. With `exists`, PostgreSQL would expect to find a row soon, and read the
- * whole table if there is none.
+ * Whether anything has happened that is not included in the counts yet. With `exists`, PostgreSQL would scan the entire table each time
+ * nothing is left to count.
  */
 export async function hasUncounted(db: Executor): Promise<boolean> {
   const [found] = await rows<{ exists: boolean }>(

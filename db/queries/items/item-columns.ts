@@ -65,17 +65,15 @@ export function compiledColumns(compiler: Compiler, row: Row, fields: FieldTree,
   const { collection } = row;
   // Adds the tables of these fields to the source.
   for (const name of fields.keys()) if (collection.fields.get(name)?.kind === 'value') compiler.column(row, name);
-  const isLast = row.readsBesideLast === true && row.beside === undefined;
-  return written(
-    `${collection.name} ${nameOf(collection, fields)} ${options.maxBytes} ${options.withId} ${isLast}`,
-    () => {
-      const writer = createCompiler(seesAll);
-      const own = Object.assign(writer.row(collection), { readsBesideLast: isLast });
-      const query = writeStatement(selectColumns(writer, own, fields, options));
-      if (query.params.length > 0) throw new Error('The columns must not contain values.');
-      return sql.raw(query.sql);
-    },
-  );
+  const { readsBesideLast = false } = row;
+  const name = `${collection.name} ${nameOf(collection, fields)} ${options.maxBytes} ${options.withId} ${readsBesideLast}`;
+  return written(name, () => {
+    const writer = createCompiler(seesAll);
+    const own = Object.assign(writer.row(collection), { readsBesideLast });
+    const query = writeStatement(selectColumns(writer, own, fields, options));
+    if (query.params.length > 0) throw new Error('The columns must not contain values.');
+    return sql.raw(query.sql);
+  });
 }
 
 /** A name for a set of fields. For a relation that is followed, the statement contains only the keys. */

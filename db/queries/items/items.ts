@@ -263,9 +263,9 @@ async function readRows(
   const select = (maxBytes?: number) => {
     const compiler = createCompiler(access);
     const row = compiler.row(collection);
-    // Written first, because it may need the table beside that of the collection.
+    // Written first, because it may need the table beside that of the collection, which is joined then.
     const source = rest(compiler, row);
-    row.readsBesideLast = readsBesideLast;
+    row.readsBesideLast = readsBesideLast && row.beside === undefined;
     const options = { withId, ...(maxBytes === undefined ? {} : { maxBytes }) };
     const columns = seesEvery(access, collection, fields)
       ? compiledColumns(compiler, row, fields, options)
