@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { orHidden, readSchemas } from './collections.js';
-import { Nullable, Timestamp, Uuid } from './common.js';
+import { Closed, Data, Nullable, named, Timestamp, Uuid } from './common.js';
 import { Related } from './query.js';
 
 /** Every action in the audit log, and what it means. */
@@ -172,5 +172,60 @@ export const activitySchemas = readSchemas({
   },
   filterExample: { action: { _eq: 'login' }, outcome: { _eq: 'failure' } },
 });
+
+/** The newest row of the chain of the audit log, as noted outside the database. */
+export interface NotedHead {
+  position: number;
+  hash: string;
+}
+
+/** The text of a head, `<position>:<hash>`. The hash is a signature: the ID of its key, and 256 bits in base64url. */
+const headPattern = /^(\d{1,15}):([\w-]{8}\.[\w-]{43})$/;
+
+export const writeHead = ({ position, hash }: NotedHead): string => `${position}:${hash}`;
+
+/** @returns undefined if the text is not that of a head */
+export function readHead(text: string): NotedHead | undefined {
+  const [, position, hash] = headPattern.exec(text) ?? [];
+  return position === undefined || hash === undefined ? undefined : { position: Number(position), hash };
+}
+
+export const ActivityVerificationQuery = Closed({
+  after: Type.Optional(
+    Type.String({
+      pattern: headPattern.source,
+      description:
+        'The `head` of an earlier response, or of `npm run audit:verify`. The log must still contain this entry, unless it is older than what is kept, and verification continues after it. Default: verification begins with the oldest entry.',
+    }),
+  ),
+});
+
+export const ActivityVerificationResponse = named(
+  'ActivityVerificationResponse',
+  Data(
+    Closed({
+      intact: Type.Boolean({ description: 'Whether the verified entries are unaltered, complete, and in order.' }),
+      fault: Nullable(Type.String({ description: 'The first fault. Null if no fault was found.' })),
+      complete: Type.Boolean({
+        description:
+          'Whether all entries up to the newest were verified. Otherwise, repeat the request with `head` as `after`.',
+      }),
+      verified: Type.Integer({ minimum: 0, description: 'How many entries this request verified.' }),
+      head: Nullable(
+        Type.String({
+          description:
+            'The last verified entry of the chain. Store it outside the service, and pass it as `after` to detect later that the log was replaced. Null if no entry has been linked yet, or at a fault.',
+        }),
+      ),
+    }),
+    {
+      intact: true,
+      fault: null,
+      complete: true,
+      verified: 1024,
+      head: '1024:0PoUb1cN.kq3vWbYI2pT0a0mQ8sJrN3xL4cE7dG1hF5uZ9oKyR6A',
+    },
+  ),
+);
 
 export type Outcome = Static<typeof activityProperties.outcome>;

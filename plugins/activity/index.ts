@@ -6,12 +6,14 @@ import { type Chain, createChain } from './chain.js';
 import { type Activity, createActivity } from './service.js';
 import { createSignatures } from './signatures.js';
 import { type ActivityStatistics, createStatistics } from './statistics.js';
+import { createVerifyActivity, type VerifyActivity } from './verify.js';
 
 declare module '../platform/plugin.js' {
   interface Services {
     activity: Activity;
     activityChain: Chain;
     statistics: ActivityStatistics;
+    verifyActivity: VerifyActivity;
   }
 }
 
@@ -23,7 +25,7 @@ const countInterval = 5_000;
 
 /**
  * `app.activity`: announces what happened. The audit log stores it, and `app.activityChain` is the chain of its rows. `app.statistics`:
- * how often something happened. Once the service listens, it links and counts new rows in the background.
+ * how often something happened. `app.verifyActivity` verifies the chain. Once the service listens, it links and counts new rows in the background.
  */
 export const activityPlugin = definePlugin('activity', (services) => {
   const { config, clock, every } = services;
@@ -37,5 +39,10 @@ export const activityPlugin = definePlugin('activity', (services) => {
     const clear = () => activityChain.removeOlderThan(new Date(clock().getTime() - retention));
     every(hour, clear, 'old rows of the audit log could not be removed');
   }
-  return { activity: createActivity(createAuditLog(services, signatures)), activityChain, statistics };
+  return {
+    activity: createActivity(createAuditLog(services, signatures)),
+    activityChain,
+    statistics,
+    verifyActivity: createVerifyActivity(services, signatures),
+  };
 });

@@ -7,45 +7,73 @@ import {
   readLinked,
   readUnlinked,
 } from '../../db/queries/activity/activity.js';
+import type { NotedHead } from '../../schemas/activity.js';
+import type { Services } from '../platform/plugin.js';
 import { contentOf } from './audit-log.js';
 import { endsOf, linkOf } from './chain.js';
 import type { Signatures } from './signatures.js';
 
-/** The newest row of the chain, as noted outside the database. */
-export interface NotedHead {
-  position: number;
-  hash: string;
+/** Which part of the audit log to verify. */
+export interface Extent {
+  /** A head that was noted earlier, which the chain must still contain. */
+  noted?: NotedHead | undefined;
+  /** Begins after the noted head instead of at the first row. */
+  isContinued?: boolean;
+  /** How many rows of the chain to verify, in whole pages of {@link page} rows. Default: all. */
+  limit?: number;
 }
 
 /** The result of the verification, with the first fault if there is one. */
 export type Verdict =
-  /** `head` is null until a row is linked. */
-  | { isIntact: true; first: number; head: NotedHead | null; linked: number; unlinked: number }
+  /**
+   * `head` is the last row that was verified, and null if no row has been linked yet. `linked` rows of the chain, from the position `first`
+   * on, and `unlinked` rows were verified. `isComplete`: these include all rows up to the end.
+   */
+  | {
+      isIntact: true;
+      isComplete: boolean;
+      first: number;
+      head: NotedHead | null;
+      linked: number;
+      unlinked: number;
+    }
   | { isIntact: false; fault: string };
 
 /** Ends the verification at the first fault. */
 class Fault extends Error {}
 
+/** Rows per statement. */
 const page = 500;
 
 const unknownKey = (what: string) =>
   `${what} was signed with an unknown SECRET. Add the SECRET of that time to PREVIOUS_SECRETS, and verify again.`;
 
-/**
- * Verifies all rows of the audit log in order, and stops at the first fault.
- * @param noted a head that was noted earlier, which the chain must still contain
- */
-export async function verifyActivity(executor: Executor, signatures: Signatures, noted?: NotedHead): Promise<Verdict> {
+/** Verifies the rows of the audit log in order, and stops at the first fault. */
+export type VerifyActivity = (extent?: Extent) => Promise<Verdict>;
+
+/** `app.verifyActivity` */
+export const createVerifyActivity =
+  ({ db }: Pick<Services, 'db'>, signatures: Signatures): VerifyActivity =>
+  (extent = {}) =>
+    // Read a consistent snapshot, because new rows are linked meanwhile.
+    db.transaction((tx) => verify(tx, signatures, extent), {
+      isolationLevel: 'repeatable read',
+      accessMode: 'read only',
+    });
+
+async function verify(executor: Executor, signatures: Signatures, extent: Extent): Promise<Verdict> {
   try {
-    const chain = await walkChain(executor, signatures, noted);
-    return { isIntact: true, ...chain, unlinked: await checkUnlinked(executor, signatures) };
+    const chain = await walkChain(executor, signatures, extent);
+    const unlinked = chain.isComplete ? await checkUnlinked(executor, signatures, extent.limit) : 0;
+    return { isIntact: true, ...chain, unlinked };
   } catch (error) {
     if (error instanceof Fault) return { isIntact: false, fault: error.message };
     throw error;
   }
 }
 
-async function walkChain(executor: Executor, signatures: Signatures, noted: NotedHead | undefined) {
+async function walkChain(executor: Executor, signatures: Signatures, extent: Extent) {
+  const { noted, isContinued = false, limit = Number.POSITIVE_INFINITY } = extent;
   const ends = await readChainEnds(executor);
   if (!ends) {
     const highest = await highestPosition(executor);
@@ -66,9 +94,18 @@ async function walkChain(executor: Executor, signatures: Signatures, noted: Note
     }
   };
   requireNoted(firstPosition - 1, anchorHash);
-  let expected = firstPosition;
-  let before = anchorHash;
+  if (noted && noted.position > headPosition) {
+    throw new Fault(`The chain ends at position ${headPosition}, but should extend at least to ${noted.position}.`);
+  }
+  // Old rows may have been removed since the head was noted.
+  const isAfterNoted = isContinued && noted !== undefined && noted.position >= firstPosition;
+  const first = isAfterNoted ? noted.position + 1 : firstPosition;
+  let expected = first;
+  let before = isAfterNoted ? noted.hash : anchorHash;
   for (;;) {
+    if (expected - first >= limit) {
+      return { isComplete: false, first, head: { position: expected - 1, hash: before }, linked: expected - first };
+    }
     const found = await readLinked(executor, expected, page);
     for (const row of found) {
       if (expected > headPosition)
@@ -89,12 +126,8 @@ async function walkChain(executor: Executor, signatures: Signatures, noted: Note
   const outside = await findOutside(executor, firstPosition, headPosition);
   if (outside !== null)
     throw new Fault(`Position ${outside} is before the beginning of the chain, position ${firstPosition}.`);
-  if (noted && noted.position > headPosition) {
-    throw new Fault(`The chain ends at position ${headPosition}, but should extend at least to ${noted.position}.`);
-  }
-  const linked = headPosition - firstPosition + 1;
   const head = headPosition === 0 ? null : { position: headPosition, hash: headHash };
-  return { first: firstPosition, head, linked };
+  return { isComplete: true, first, head, linked: headPosition - first + 1 };
 }
 
 function checkRow(signatures: Signatures, row: ActivityRow, expected: number, before: string): void {
@@ -118,7 +151,7 @@ function checkRow(signatures: Signatures, row: ActivityRow, expected: number, be
 }
 
 /** Rows that are not linked yet have no previous row to check, but their content is signed. */
-async function checkUnlinked(executor: Executor, signatures: Signatures): Promise<number> {
+async function checkUnlinked(executor: Executor, signatures: Signatures, limit = Number.POSITIVE_INFINITY) {
   let count = 0;
   for (let after: string | undefined; ; ) {
     const found: ActivityRow[] = await readUnlinked(executor, page, after);
@@ -129,6 +162,6 @@ async function checkUnlinked(executor: Executor, signatures: Signatures): Promis
     }
     count += found.length;
     after = found.at(-1)?.id;
-    if (found.length < page) return count;
+    if (found.length < page || count >= limit) return count;
   }
 }

@@ -10,7 +10,7 @@ import { beginChain } from '../../plugins/activity/chain.js';
 import { createSignatures } from '../../plugins/activity/signatures.js';
 import { deriveKey, keysFor } from '../../plugins/platform/key-derivation.js';
 import { secretIdOf } from '../../plugins/platform/secret-check.js';
-import { recorded, verify } from '../helpers/database/activity.js';
+import { recorded } from '../helpers/database/activity.js';
 import { createTestDatabase } from '../helpers/database/databases.js';
 import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
 import { atEndOf } from '../helpers/runner/teardown.js';
@@ -33,12 +33,12 @@ async function started(t: Test, rows = 6, variables: Record<string, string> = {}
 
 t.test('rows are linked in the order of events, and verification succeeds', async (t) => {
   const { app, write } = await started(t, 3);
-  t.match(await verify(app), { isIntact: true, first: 1, head: { position: 3 }, linked: 3, unlinked: 0 });
+  t.match(await app.verifyActivity(), { isIntact: true, first: 1, head: { position: 3 }, linked: 3, unlinked: 0 });
   await write(2);
-  t.match(await verify(app), { isIntact: true, head: { position: 3 }, linked: 3, unlinked: 2 });
+  t.match(await app.verifyActivity(), { isIntact: true, head: { position: 3 }, linked: 3, unlinked: 2 });
   t.equal(await app.activityChain.link(), 2);
   t.equal(await app.activityChain.link(), 0);
-  t.match(await verify(app), { isIntact: true, head: { position: 5 }, linked: 5, unlinked: 0 });
+  t.match(await app.verifyActivity(), { isIntact: true, head: { position: 5 }, linked: 5, unlinked: 0 });
   const rows = await recorded(app);
   t.strictSame(
     rows.map(({ position }) => position),
@@ -48,7 +48,7 @@ t.test('rows are linked in the order of events, and verification succeeds', asyn
 
 t.test('an empty log is intact', async (t) => {
   const { app } = await startWithAdmin(t);
-  t.match(await verify(app), { isIntact: true, head: null, linked: 0, unlinked: 0 });
+  t.match(await app.verifyActivity(), { isIntact: true, head: null, linked: 0, unlinked: 0 });
   t.equal(await app.activityChain.link(), 0);
 });
 
@@ -59,7 +59,7 @@ t.test('concurrent runs link more rows than fit into a batch, each row once', as
   t.equal((await post('/roles?fields=id', list, asAdmin)).statusCode, 200);
   const counts = await Promise.all([1, 2, 3].map(() => app.activityChain.link()));
   t.equal(counts.reduce((sum, count) => sum + count, 0) + (await app.activityChain.link()), 300);
-  t.match(await verify(app), { isIntact: true, head: { position: 300 }, linked: 300, unlinked: 0 });
+  t.match(await app.verifyActivity(), { isIntact: true, head: { position: 300 }, linked: 300, unlinked: 0 });
 });
 
 /** Empties the log, and signs a new beginning with SECRET. */
@@ -181,14 +181,14 @@ t.test('verification detects every change made directly in the database', async 
   const [ends] = await app.db.select().from(activityChain);
   for (const [what, text, fault] of tamperings) {
     for (const statement of text.split(';')) await app.db.execute(sql.raw(statement));
-    const verdict = await verify(app);
+    const verdict = await app.verifyActivity();
     t.equal(verdict.isIntact, false, what);
     t.match('fault' in verdict ? verdict.fault : '', fault, what);
     await app.db.delete(activity);
     await app.db.insert(activity).values(rows);
     await app.db.delete(activityChain);
     if (ends) await app.db.insert(activityChain).values(ends);
-    const restored = await verify(app);
+    const restored = await app.verifyActivity();
     if (!restored.isIntact) t.fail(`${what}: not restored: ${restored.fault}`);
   }
 });
@@ -201,12 +201,16 @@ t.test('rows that are not linked yet are already sealed', async (t) => {
     .update(activity)
     .set({ item: randomUUID() })
     .where(eq(activity.id, third?.id ?? ''));
-  t.match(await verify(app), {
+  t.match(await app.verifyActivity(), {
     isIntact: false,
     fault: new RegExp(`^Row ${third?.id}, which is not linked yet, was`),
   });
   t.equal(await app.activityChain.link(), 2, 'the altered row is linked nevertheless');
-  t.match(await verify(app), { isIntact: false, fault: /^Position 3 .* was altered/ }, 'and verification reports it');
+  t.match(
+    await app.verifyActivity(),
+    { isIntact: false, fault: /^Position 3 .* was altered/ },
+    'and verification reports it',
+  );
 });
 
 t.test('no row is linked if the row with the ends was altered or removed', async (t) => {
@@ -220,7 +224,7 @@ t.test('no row is linked if the row with the ends was altered or removed', async
   await t.rejects(app.activityChain.link(), /row that marks the ends of the audit log is missing/);
   if (ends) await app.db.insert(activityChain).values(ends);
   t.equal(await app.activityChain.link(), 1);
-  t.match(await verify(app), { isIntact: true, linked: 3 });
+  t.match(await app.verifyActivity(), { isIntact: true, linked: 3 });
 });
 
 t.test('if the whole log is removed, the service does not begin a new one, not even after a restart', async (t) => {
@@ -239,31 +243,37 @@ t.test('if the whole log is removed, the service does not begin a new one, not e
   });
   await run(async (app) => {
     await t.rejects(app.activityChain.link(), /row that marks the ends of the audit log is missing/);
-    t.match(await verify(app), { isIntact: false, fault: /the log was emptied/ });
+    t.match(await app.verifyActivity(), { isIntact: false, fault: /the log was emptied/ });
   });
 });
 
 t.test('a head noted elsewhere reveals that the chain was rebuilt', async (t) => {
   const { app, write } = await started(t, 4);
-  const verdict = await verify(app);
+  const verdict = await app.verifyActivity();
   const head = verdict.isIntact && verdict.head;
   if (!head) throw new Error('There is no head.');
   await write(1);
   await app.activityChain.link();
-  t.match(await verify(app, head), { isIntact: true });
-  t.match(await verify(app, { ...head, position: 3 }), {
+  t.match(await app.verifyActivity({ noted: head }), { isIntact: true });
+  t.match(await app.verifyActivity({ noted: { ...head, position: 3 } }), {
     isIntact: false,
     fault: /Position 3 does not have the noted hash/,
   });
-  t.match(await verify(app, { ...head, position: 9 }), { isIntact: false, fault: /ends at position 5.* to 9/ });
+  t.match(await app.verifyActivity({ noted: { ...head, position: 9 } }), {
+    isIntact: false,
+    fault: /ends at position 5.* to 9/,
+  });
   // With SECRET or a backup, an attacker can rebuild the whole chain.
   await beginAgain(app);
-  t.match(await verify(app), { isIntact: true, head: null });
-  t.match(await verify(app, head), { isIntact: false, fault: /ends at position 0.* to 4/ });
+  t.match(await app.verifyActivity(), { isIntact: true, head: null });
+  t.match(await app.verifyActivity({ noted: head }), { isIntact: false, fault: /ends at position 0.* to 4/ });
   await write(5);
   await app.activityChain.link();
-  t.match(await verify(app), { isIntact: true, linked: 5 });
-  t.match(await verify(app, head), { isIntact: false, fault: /Position 4 does not have the noted hash/ });
+  t.match(await app.verifyActivity(), { isIntact: true, linked: 5 });
+  t.match(await app.verifyActivity({ noted: head }), {
+    isIntact: false,
+    fault: /Position 4 does not have the noted hash/,
+  });
 });
 
 t.test(
@@ -277,7 +287,7 @@ t.test(
     await app.activityChain.link();
     await app.db.delete(activity).where(eq(activity.position, 3));
     await app.db.insert(activity).values(other);
-    t.match(await verify(app), { isIntact: false, fault: /^Position 3 .* does not follow/ });
+    t.match(await app.verifyActivity(), { isIntact: false, fault: /^Position 3 .* does not follow/ });
   },
 );
 
@@ -296,19 +306,19 @@ t.test('after SECRET changes, rows signed with a previous secret are still verif
   };
   await run({ SECRET: first }, async (app) => {
     t.equal(await app.activityChain.link(), 1);
-    t.match(await verify(app), { isIntact: true, linked: 1 });
+    t.match(await app.verifyActivity(), { isIntact: true, linked: 1 });
   });
   await run({ SECRET: second, LOST_SECRET_ID: secretIdOf(first) }, async (app) => {
     await t.rejects(app.activityChain.link(), /SECRET that is not in PREVIOUS_SECRETS/);
-    t.match(await verify(app), { isIntact: false, fault: /signed with an unknown SECRET/ });
+    t.match(await app.verifyActivity(), { isIntact: false, fault: /signed with an unknown SECRET/ });
   });
   await run({ SECRET: second, PREVIOUS_SECRETS: first }, async (app) => {
     t.equal(await app.activityChain.link(), 2);
-    t.match(await verify(app), { isIntact: true });
+    t.match(await app.verifyActivity(), { isIntact: true });
   });
   await run({ SECRET: second }, async (app) => {
     t.equal(await app.activityChain.link(), 1, 'new rows are linked without the previous secret');
-    t.match(await verify(app), { isIntact: false, fault: /^Position 1 .* signed with an unknown SECRET/ });
+    t.match(await app.verifyActivity(), { isIntact: false, fault: /^Position 1 .* signed with an unknown SECRET/ });
   });
 });
 
@@ -321,13 +331,13 @@ t.test('after old rows are removed, the remaining rows are still verified', asyn
   t.equal(await app.activityChain.removeOlderThan(before()), 0, 'no row is old enough');
   clock.advance(20 * day);
   t.equal(await app.activityChain.removeOlderThan(before()), 3);
-  t.match(await verify(app), { isIntact: true, first: 4, linked: 2, head: { position: 5 } });
+  t.match(await app.verifyActivity(), { isIntact: true, first: 4, linked: 2, head: { position: 5 } });
   await write(1);
   t.equal(await app.activityChain.link(), 1);
-  t.match(await verify(app), { isIntact: true, first: 4, linked: 3, head: { position: 6 } });
+  t.match(await app.verifyActivity(), { isIntact: true, first: 4, linked: 3, head: { position: 6 } });
   await app.db.delete(activity).where(eq(activity.position, 4));
   t.match(
-    await verify(app),
+    await app.verifyActivity(),
     { isIntact: false, fault: /^Position 4 is missing/ },
     'removal by any other means is detected',
   );
@@ -338,10 +348,10 @@ t.test('if all rows are too old, the chain continues from its last position', as
   clock.advance(day);
   t.equal(await app.activityChain.removeOlderThan(clock.now()), 120, 'in more than one batch');
   t.strictSame(await recorded(app), []);
-  t.match(await verify(app), { isIntact: true, first: 121, linked: 0, head: { position: 120 } });
+  t.match(await app.verifyActivity(), { isIntact: true, first: 121, linked: 0, head: { position: 120 } });
   await write(1);
   await app.activityChain.link();
-  t.match(await verify(app), { isIntact: true, first: 121, linked: 1, head: { position: 121 } });
+  t.match(await app.verifyActivity(), { isIntact: true, first: 121, linked: 1, head: { position: 121 } });
 });
 
 t.test('a seal is valid only for its text and its key', async (t) => {

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { recorded, verify } from '../helpers/database/activity.js';
+import { recorded } from '../helpers/database/activity.js';
 import { hearStatements } from '../helpers/database/statements.js';
 import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
 import { tokenFor } from '../helpers/mail/mails.js';
@@ -86,9 +86,9 @@ t.test('administrators query the reason like any other field; other users cannot
 
 t.test('the signature covers the reason', async (t) => {
   await app.activityChain.link();
-  t.match(await verify(app), { isIntact: true });
+  t.match(await app.verifyActivity(), { isIntact: true });
   await app.db.execute(sql`update activity set reason = null where reason = 'archived'`);
-  t.match(await verify(app), { isIntact: false, fault: /was altered/ });
+  t.match(await app.verifyActivity(), { isIntact: false, fault: /was altered/ });
 });
 
 t.test('refused codes, links, and changes have a reason, too', async (t) => {

@@ -3,7 +3,7 @@ import * as oidc from 'openid-client';
 import t from 'tap';
 import { contentOf } from '../../plugins/activity/audit-log.js';
 import { startProvider } from '../helpers/applications/applications.js';
-import { recorded, recordedAs, verify } from '../helpers/database/activity.js';
+import { recorded, recordedAs } from '../helpers/database/activity.js';
 import { refused } from '../helpers/http/refusals.js';
 import { asAdmin } from '../helpers/http/writing.js';
 import { bearer } from '../helpers/service/app.js';
@@ -80,7 +80,7 @@ t.test('the audit log and the list of sessions name the application that acts fo
 
   t.test('under a signature, which leaves rows without an actor as they were', async (t) => {
     await app.activityChain.link();
-    t.match(await verify(app), { isIntact: true });
+    t.match(await app.verifyActivity(), { isIntact: true });
     const [row] = await recordedAs(app, 'token_exchange');
     if (!row) return t.fail('no row');
     t.equal(JSON.parse(contentOf({ ...row, actor: null })).length, 14);
@@ -88,10 +88,10 @@ t.test('the audit log and the list of sessions name the application that acts fo
       app.db.execute(sql`update activity set actor = ${actor}::uuid where id = ${row.id}`);
     for (const actor of [null, web.id]) {
       await forge(actor);
-      t.match(await verify(app), { isIntact: false }, `${actor}`);
+      t.match(await app.verifyActivity(), { isIntact: false }, `${actor}`);
     }
     await forge(agent.id);
-    t.match(await verify(app), { isIntact: true });
+    t.match(await app.verifyActivity(), { isIntact: true });
   });
 
   t.test('in the list of sessions, from which the user ends its access', async (t) => {

@@ -1,4 +1,6 @@
+import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
+import { activity } from '../../db/schema.js';
 import { accessibilityViolations, type Person, saveScreenshot } from '../helpers/browser/browser.js';
 import { startConsole } from '../helpers/browser/console.js';
 import { administrator, userPassword } from '../helpers/users/credentials.js';
@@ -248,4 +250,28 @@ t.test('the screens are accessible in light and dark, and fit small and large sc
     }
   }
   t.strictSame(visitor.complaints(), []);
+});
+
+t.test('an administrator verifies the audit log, and sees that it was altered', async (t) => {
+  const visitor = await signedIn(administrator);
+  const { page } = visitor;
+  await visitor.open('/console/activity');
+  const verify = async () => {
+    await page.getByRole('button', { name: 'Verify' }).first().press('Enter');
+    await page.getByRole('dialog').getByRole('button', { name: 'Verify' }).press('Enter');
+  };
+  const result = page.getByRole('dialog').getByRole('status');
+  await verify();
+  await result.getByText('The audit log is intact.').waitFor();
+  t.match(await result.innerText(), /\d+:[\w-]{8}\.[\w-]{43}/, 'the code to store');
+  t.strictSame(await accessibilityViolations(visitor), []);
+  await saveScreenshot(visitor, 'console-verification');
+  await page.keyboard.press('Escape');
+
+  const { app } = service;
+  const [{ id } = { id: '' }] = await app.db.select({ id: activity.id }).from(activity).limit(1);
+  await app.db.update(activity).set({ ip: '192.0.2.77' }).where(eq(activity.id, id));
+  await verify();
+  await result.getByText('The audit log was altered or is incomplete.').waitFor();
+  t.match(await result.innerText(), /was altered/);
 });

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { signingKeys } from '../../db/schema.js';
 import { secretIdOf } from '../../plugins/platform/secret-check.js';
 import { leadTime, revoke, rotate } from '../../plugins/tokens/signing-keys/rotation.js';
-import { recorded, verify } from '../helpers/database/activity.js';
+import { recorded } from '../helpers/database/activity.js';
 import { bearer, codeOf, startTestApp, type TestApp } from '../helpers/service/app.js';
 import { day, hour, minute } from '../helpers/service/clock.js';
 import { instancesBeside } from '../helpers/service/instances.js';
@@ -103,7 +103,7 @@ t.test('a rotation publishes the new key, signs with it, and later removes the o
     { ...bySystem, action: 'delete', item: first },
   ]);
   await one.activityChain.link();
-  t.match(await verify(one), { isIntact: true });
+  t.match(await one.verifyActivity(), { isIntact: true });
 });
 
 t.test('the algorithm can be changed, and changed back', async (t) => {

@@ -8,11 +8,9 @@ import {
   gte,
   isNotNull,
   isNull,
-  lt,
   lte,
   max,
   min,
-  or,
   type Placeholder,
   type SQL,
   sql,
@@ -175,14 +173,14 @@ export async function readLinked(executor: Executor, from: number, limit: number
     .limit(limit);
 }
 
-/** Looks for rows outside the ends of the chain, where there must be none. @returns the lowest position of such a row, or null */
+/** Looks for rows outside the ends of the chain, where there must be none. @returns the position of such a row, or null */
 export async function findOutside(executor: Executor, first: number, head: number): Promise<number | null> {
-  const outside = or(lt(activity.position, first), gt(activity.position, head)) as SQL;
   const [found] = await executor
-    .select({ position: min(activity.position) })
-    .from(activity)
-    .where(outside);
-  return found?.position ?? null;
+    .select({ lowest: min(activity.position), highest: max(activity.position) })
+    .from(activity);
+  const { lowest = null, highest = null } = found ?? {};
+  if (lowest !== null && lowest < first) return lowest;
+  return highest !== null && highest > head ? highest : null;
 }
 
 /** The position of the last row up to which all rows are older than `before`; null when the first row must be kept. */

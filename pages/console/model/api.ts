@@ -1120,6 +1120,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/activity/verification": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["verifyActivity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/activity": {
         parameters: {
             query?: never;
@@ -1382,6 +1398,15 @@ export interface components {
         ActivityResponse: {
             data: components["schemas"]["Activity"];
             meta?: components["schemas"]["Meta"];
+        };
+        ActivityVerificationResponse: {
+            data: {
+                intact: boolean;
+                fault: string | null;
+                complete: boolean;
+                verified: number;
+                head: string | null;
+            };
         };
         AddPasskeyBody: {
             credential: components["schemas"]["RegistrationCredential"];
@@ -5783,6 +5808,27 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    verifyActivity: {
+        parameters: {
+            query?: {
+                after?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivityVerificationResponse"];
+                };
             };
         };
     };

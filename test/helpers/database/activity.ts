@@ -1,9 +1,6 @@
 import { asc, eq } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
 import { activity } from '../../../db/schema.js';
-import { createSignatures } from '../../../plugins/activity/signatures.js';
-import { type NotedHead, type Verdict, verifyActivity } from '../../../plugins/activity/verify.js';
-import { keysFor } from '../../../plugins/platform/key-derivation.js';
 import type { ActivityAction } from '../../../schemas/activity.js';
 
 /** The rows of the audit log, in the order of events. With `requestId`, only the rows of that request. */
@@ -17,7 +14,3 @@ export const recorded = (app: FastifyInstance, requestId?: unknown) =>
 /** The rows with the given action. */
 export const recordedAs = async (app: FastifyInstance, action: ActivityAction) =>
   (await recorded(app)).filter((row) => row.action === action);
-
-/** The result of `npm run audit:verify`. */
-export const verify = (app: FastifyInstance, noted?: NotedHead): Promise<Verdict> =>
-  verifyActivity(app.db, createSignatures(keysFor(app.config, 'activity')), noted);

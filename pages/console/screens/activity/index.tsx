@@ -18,6 +18,7 @@ import { type Column, Pager, Table } from '../../components/table.js';
 import { Ago, Time } from '../../components/time.js';
 import { fieldOf } from '../../model/fields.js';
 import { actionText, choiceText, fieldText, reasonText, t, textIfAny } from '../../texts.js';
+import { VerificationDialog } from './verification.js';
 
 /** Milliseconds between requests while the list is live. */
 const liveMs = 5_000;
@@ -77,7 +78,8 @@ export default function ActivityScreen() {
     },
     { refreshMs: live === undefined ? 0 : liveMs },
   );
-  const { can } = useAccess();
+  const { can, isAdmin } = useAccess();
+  const [isVerifying, setIsVerifying] = useState(false);
   const names = useNames(
     can('read', 'users')
       ? list.data?.filter(({ collection }) => collection === 'users').map(({ item }) => item)
@@ -97,13 +99,20 @@ export default function ActivityScreen() {
       title={t('nav_activity')}
       lead={t('activity_lead')}
       actions={
-        <Button
-          icon="bolt"
-          pressed={live !== undefined}
-          onPress={() => change({ live: live === undefined ? 'on' : undefined })}
-        >
-          {t('activity_live')}
-        </Button>
+        <>
+          {isAdmin && (
+            <Button icon="shield" onPress={() => setIsVerifying(true)}>
+              {t('verify')}
+            </Button>
+          )}
+          <Button
+            icon="bolt"
+            pressed={live !== undefined}
+            onPress={() => change({ live: live === undefined ? 'on' : undefined })}
+          >
+            {t('activity_live')}
+          </Button>
+        </>
       }
     >
       <div class="toolbar filters">
@@ -154,6 +163,7 @@ export default function ActivityScreen() {
         }
       />
       <Pager number={list.number} next={list.next} previous={list.previous} />
+      {isVerifying && <VerificationDialog onClose={() => setIsVerifying(false)} />}
       {opened && (
         <Dialog title={actionText(opened.action ?? '')} onClose={() => setOpened(undefined)} size="large">
           <Facts>
