@@ -1,7 +1,7 @@
 import * as oidc from 'openid-client';
 import t from 'tap';
-import { redirectUri, startProvider } from '../helpers/applications/applications.js';
-import { asAdmin } from '../helpers/http/writing.js';
+import { fails, redirectUri, startProvider } from '../helpers/applications/applications.js';
+import { asAdmin, patch } from '../helpers/http/writing.js';
 import { administrator } from '../helpers/users/credentials.js';
 
 /** When an application gets what it asks for, and what the user has to do first. */
@@ -121,5 +121,35 @@ t.test('a request of an application', async (t) => {
     t.equal(await request.signInAs(another), 200);
     t.equal(await request.allow(), 200);
     t.equal(await request.email(), another.email);
+  });
+
+  t.test('offline_access is ignored if the client may not have it, and nobody is asked forever', async (t) => {
+    const orders = 'https://orders.example.com';
+    await provider.addResource({ identifier: orders, scopes: ['orders:read'] });
+    const browser = await provider.browser(administrator);
+    for (const first_party of [true, false]) {
+      const openId = await provider.discover(await provider.addClient({ first_party, scopes: ['openid', 'email'] }));
+      const own = { scope: 'openid offline_access' };
+      t.equal((await browser.signIn(openId, own)).scope, 'openid');
+      t.equal((await browser.signIn(openId, { ...own, prompt: 'none' })).scope, 'openid', 'without a page');
+      await fails(t, browser.signIn(openId, { ...own, prompt: 'consent' }), 'invalid_scope');
+
+      const values = { first_party, scopes: ['orders:read'], resources: [orders] };
+      const api = await provider.discover(await provider.addClient(values));
+      const withApi = { scope: 'orders:read offline_access', resource: orders };
+      t.equal((await browser.signIn(api, withApi)).scope, 'orders:read');
+      t.equal((await browser.signIn(api, { ...withApi, prompt: 'none' })).scope, 'orders:read', 'without a page');
+      await fails(t, browser.signIn(api, { ...withApi, prompt: 'consent' }), 'invalid_scope');
+    }
+  });
+
+  t.test('a first-party client needs no consent, even if it loses a scope while the user signs in', async (t) => {
+    const client = await provider.addClient();
+    const request = await begin(client, { prompt: 'login', scope: 'openid email offline_access' });
+    t.ok(request.isAsked());
+    await patch(provider, `/clients/${client.id}`, { scopes: ['openid'] });
+    t.equal(await request.prove(), 204);
+    t.ok(request.code());
+    t.equal(await request.email(), undefined);
   });
 });

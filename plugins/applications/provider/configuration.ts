@@ -11,6 +11,7 @@ import {
   type ClientDirectory,
   isMetadataUrl,
   mayIntrospect,
+  ownScopesOf,
   restrictMetadata,
   secondsOf,
   settingsOf,
@@ -277,8 +278,8 @@ function completeScopes(
     ? decodeJwt<{ scope?: string }>(pushed).scope
     : ((ctx.method === 'POST' ? ctx.oidc.body : ctx.query) as { scope?: unknown } | undefined)?.scope;
   const asked = typeof sent === 'string' ? sent.split(' ').filter(Boolean) : [];
-  if (settings.first_party && asked.includes('offline_access') && client.grantTypeAllowed('refresh_token'))
-    scopes.add('offline_access');
+  const mayBeOffline = ownScopesOf(settings).includes('offline_access') && client.grantTypeAllowed('refresh_token');
+  if (settings.first_party && mayBeOffline && asked.includes('offline_access')) scopes.add('offline_access');
   // Without a scope, a request for a resource is for everything that the client may have there. A resource may have no scopes.
   for (const server of Object.values(resourceServers ?? {}) as { scopes: Set<string> }[])
     for (const scope of server.scopes) if (asked.length === 0 || scope === impliedScope) scopes.add(scope);

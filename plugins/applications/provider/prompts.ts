@@ -78,15 +78,19 @@ export function createPrompts(
   policy.add(login, 0);
   policy.add(create, 0);
   const consent = policy.get('consent');
-  // The user knows first-party clients, and what others may do is decided by the grant.
+  // What clients may do is decided by the grant.
   consent?.checks.remove('native_client_prompt');
   consent?.checks.remove('consent_prompt');
   consent?.checks.add(
-    new Check('consent_prompt', 'consent is required', 'consent_required', ({ oidc }) => {
-      const isPending = oidc.prompts.has('consent') && oidc.promptPending('consent');
-      return asks(isPending && !(oidc.client && settingsOf(oidc.client).first_party));
-    }),
+    new Check('consent_prompt', 'consent is required', 'consent_required', ({ oidc }) =>
+      asks(oidc.prompts.has('consent') && oidc.promptPending('consent')),
+    ),
     0,
   );
+  // Users cannot decide about first-party clients. Scopes that such a client may not have are left out of what it gets.
+  for (const each of consent?.checks ?? []) {
+    const { check } = each;
+    each.check = (ctx) => (ctx.oidc.client && settingsOf(ctx.oidc.client).first_party ? asks(false) : check(ctx));
+  }
   return policy;
 }
