@@ -269,6 +269,9 @@ t.test('with tokens and secrets', async (t) => {
       await fails(t, exchange(agent, user.access_token, { scope: 'orders:write' }), 'invalid_scope');
       await fails(t, exchange(agent, user.access_token, { scope: 'orders:read offline_access' }), 'invalid_scope');
       await fails(t, exchange(agent, user.access_token, { resource: other }), 'invalid_target');
+      const elsewhere = await provider.discover(await provider.addClient({ ...exchanging, resources: [other] }));
+      const foreign = exchange(elsewhere, user.access_token, { resource: other });
+      await fails(t, foreign, 'invalid_request', 'a token for a resource that the client does not list');
       const DPoP = oidc.getDPoPHandle(config, await oidc.randomDPoPKeyPair());
       const bound = await oidc.refreshTokenGrant(config, user.refresh_token ?? '', { resource: api }, { DPoP });
       t.equal(bound.token_type, 'dpop');

@@ -1,19 +1,24 @@
 import * as oidc from 'openid-client';
 import t from 'tap';
-import { startProvider } from '../helpers/applications/applications.js';
+import { fails, startProvider } from '../helpers/applications/applications.js';
 import { asAdmin } from '../helpers/http/writing.js';
+import { hour } from '../helpers/service/clock.js';
+
+const tokenExchange = 'urn:ietf:params:oauth:grant-type:token-exchange';
 
 /** Whatever ends the access of an application does so on its next request. */
 t.test('what ends the tokens of an application', async (t) => {
-  const provider = await startProvider(t);
-  const { app, clock } = provider;
+  // Access tokens outlive a session that merely expires, unless they end with it.
+  const provider = await startProvider(t, { SESSION_COOKIE_TTL: '1h' });
+  const { clock } = provider;
+  const access_token_ttl = '2h';
   const asAdministrator = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) => {
     const response = await provider.request({ method, url, headers: asAdmin, ...(payload ? { payload } : {}) });
     if (response.statusCode >= 300) throw new Error(`${method} ${url}: ${response.body}`);
     return response;
   };
-  const trusted = await provider.discover(await provider.addClient());
-  const other = await provider.discover(await provider.addClient({ first_party: false }));
+  const trusted = await provider.discover(await provider.addClient({ access_token_ttl }));
+  const other = await provider.discover(await provider.addClient({ first_party: false, access_token_ttl }));
   let users = 0;
   const createUser = async () => {
     const user = { email: `user${++users}@example.com`, password: 'the password of a user' };
@@ -26,14 +31,19 @@ t.test('what ends the tokens of an application', async (t) => {
     const { id, ...credentials } = user;
     const browser = await provider.browser(credentials);
     const tokens = await browser.signIn(config, { scope });
+    if (tokens.refresh_token === undefined) throw new Error('There is no refresh token.');
+    let refreshToken = tokens.refresh_token;
     const works = async () => ({
       userinfo: await oidc.fetchUserInfo(config, tokens.access_token, id).then(
         () => true,
         () => false,
       ),
       introspection: (await oidc.tokenIntrospection(config, tokens.access_token)).active,
-      refresh: await oidc.refreshTokenGrant(config, tokens.refresh_token ?? '').then(
-        () => true,
+      refresh: await oidc.refreshTokenGrant(config, refreshToken).then(
+        ({ refresh_token: next = '' }) => {
+          refreshToken = next;
+          return true;
+        },
         () => false,
       ),
     });
@@ -111,8 +121,45 @@ t.test('what ends the tokens of an application', async (t) => {
   t.test('a session that merely expires ends only what was not issued for offline_access', async (t) => {
     const online = await begin(trusted, 'openid');
     const offline = await begin();
-    clock.advance(app.config.SESSION_COOKIE_TTL + 1_000);
-    t.equal((await online.works()).refresh, false);
-    t.equal((await offline.works()).refresh, true);
+    t.strictSame([await online.works(), await offline.works()], [all, all]);
+    clock.advance(hour + 1_000);
+    t.strictSame([await online.works(), await offline.works()], [none, all]);
+  });
+
+  t.test('an exchanged token ends with the session of its source, unless that is for offline_access', async (t) => {
+    const api = 'https://api.example.com';
+    await provider.addResource({ identifier: api, scopes: ['orders:read'], access_token_ttl });
+    const shop = await provider.discover(await provider.addClient({ resources: [api] }));
+    const exchanging = { grant_types: [tokenExchange], redirect_uris: [], resources: [api], access_token_ttl };
+    const agent = await provider.discover(await provider.addClient(exchanging));
+    const { id: _id, ...credentials } = await createUser();
+    const browser = await provider.browser(credentials);
+    const exchange = (subject_token: string, parameters: Record<string, string> = {}) =>
+      oidc.genericGrantRequest(agent, tokenExchange, {
+        subject_token,
+        subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+        ...parameters,
+      });
+    const isActive = async (token: string) => (await oidc.tokenIntrospection(agent, token)).active;
+    const cases: { source: string; exchanged: string; isOffline: boolean }[] = [];
+    for (const isOffline of [false, true]) {
+      const scope = `openid orders:read${isOffline ? ' offline_access' : ''}`;
+      const { access_token: source } = await browser.signIn(shop, { scope, resource: api });
+      const general = await exchange(source);
+      t.notMatch(general.scope, 'offline_access', 'it has no refresh token');
+      await fails(t, exchange(source, { scope: 'openid offline_access' }), 'invalid_scope');
+      const chained = await exchange(general.access_token);
+      const forApi = await exchange(source, { resource: api });
+      for (const { access_token: exchanged } of [general, chained, forApi])
+        cases.push({ source, exchanged, isOffline });
+    }
+    for (const { source, exchanged } of cases)
+      t.strictSame([await isActive(source), await isActive(exchanged)], [true, true]);
+    clock.advance(hour + 1_000);
+    for (const { source, exchanged, isOffline } of cases)
+      t.strictSame([await isActive(source), await isActive(exchanged)], [isOffline, isOffline]);
+    clock.advance(hour - 1_500);
+    for (const { source, isOffline } of cases)
+      if (isOffline) await fails(t, exchange(source), 'invalid_request', 'less than a second is left');
   });
 });

@@ -190,8 +190,8 @@ export const applications: readonly Mutation[] = [
     edits: [
       {
         in: 'allowTokenExchange',
-        find: 'expiresIn: Math.max(1, Math.min(left, info?.accessTokenTTL ?? own)),',
-        replace: 'expiresIn: Math.max(1, left, info?.accessTokenTTL ?? own),',
+        find: 'expiresIn: Math.min(left, info?.accessTokenTTL ?? own),',
+        replace: 'expiresIn: Math.max(left, info?.accessTokenTTL ?? own),',
       },
     ],
     tests: tokens,
@@ -202,11 +202,35 @@ export const applications: readonly Mutation[] = [
     edits: [
       {
         in: 'allowTokenExchange',
-        find: 'if (!subject?.accountId || !source || !listsAudience || subject.jkt)',
-        replace: 'if (!subject?.accountId || !source || !listsAudience)',
+        find: 'if (!subject?.accountId || !source || !listsAudience || subject.jkt || left < 1)',
+        replace: 'if (!subject?.accountId || !source || !listsAudience || left < 1)',
       },
     ],
     tests: tokens,
+  },
+  {
+    ids: [],
+    fault: 'a token for a resource that the client does not list can be exchanged',
+    edits: [
+      {
+        in: 'allowTokenExchange',
+        find: 'if (!subject?.accountId || !source || !listsAudience || subject.jkt || left < 1)',
+        replace: 'if (!subject?.accountId || !source || (!listsAudience && left < 0) || subject.jkt || left < 1)',
+      },
+    ],
+    tests: tokens,
+  },
+  {
+    ids: [],
+    fault: 'an exchanged token outlives the session of its source',
+    edits: [
+      {
+        in: 'createProviderRecords',
+        find: 'offline: parent ? parent.offline : isOffline,',
+        replace: 'offline: parent !== undefined || isOffline,',
+      },
+    ],
+    tests: ['test/applications/endings.test.ts'],
   },
   {
     ids: [],

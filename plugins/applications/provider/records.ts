@@ -127,6 +127,8 @@ export function createProviderRecords(
     const exchange = ctx && exchangeOf(ctx);
     const client = payload.clientId ?? payload.params?.client_id ?? ctx?.oidc?.client?.clientId ?? null;
     const isToken = tokenKinds.has(kind);
+    const parent = isToken ? exchange?.parent : undefined;
+    const isOffline = payload.scope?.split(' ').includes('offline_access') || exchange?.source?.offline || false;
     const now = clock();
     return {
       hash: hashToken(id),
@@ -138,13 +140,14 @@ export function createProviderRecords(
       session: (isToken && payload.sessionUid) || null,
       grant: (isToken && payload.grantId) || null,
       resource: null,
-      parent: (isToken && exchange?.parent?.hash) || null,
+      parent: parent?.hash ?? null,
       family: exchange?.source?.family ?? randomUUID(),
-      offline: payload.scope?.split(' ').includes('offline_access') || exchange?.source?.offline || false,
+      // An exchanged token outlives the session only if its source does.
+      offline: parent ? parent.offline : isOffline,
       user_code_hash: userCode ? handles.userCodes(userCode)[0] : null,
       // A request that continues, such as with consent after a sign-in, began when it was first received.
       created_at: new Date((kind === 'Interaction' && exchange?.interaction?.created_at) || now).toISOString(),
-      expires_at: new Date(now.getTime() + seconds * 1_000).toISOString(),
+      expires_at: new Date(Math.min(now.getTime() + seconds * 1_000, parent?.expires_at ?? Infinity)).toISOString(),
     };
   };
 

@@ -49,8 +49,9 @@ export function allowTokenExchange(
     const audience = subject?.aud as string | undefined;
     const listsAudience =
       audience === undefined || settings.resources.some(({ identifier }) => identifier === audience);
+    const left = source ? Math.floor((source.expires_at - clock().getTime()) / 1_000) : 0;
     // A token that is bound to a key (RFC 9449) is of no use to anyone else.
-    if (!subject?.accountId || !source || !listsAudience || subject.jkt)
+    if (!subject?.accountId || !source || !listsAudience || subject.jkt || left < 1)
       throw new errors.InvalidRequest('the subject_token cannot be exchanged');
     const extra = (subject.extra ?? {}) as { act?: Actor };
     if (actorsIn(extra.act) >= maxActors) throw new errors.InvalidRequest('the chain of actors is too long');
@@ -58,6 +59,8 @@ export function allowTokenExchange(
     const { resource } = params;
     const info = resource === undefined ? undefined : await resources.info(ctx, resource, client);
     const mayHave = new Set(info ? info.scope.split(' ') : ownScopesOf(settings));
+    // An exchange gives no refresh token.
+    mayHave.delete('offline_access');
     const limit = resource === audience ? [...subject.scopes].filter((scope) => mayHave.has(scope)) : [...mayHave];
     const asked = params.scope ? params.scope.split(' ') : limit;
     const excess = asked.filter((scope) => !limit.includes(scope));
@@ -70,7 +73,6 @@ export function allowTokenExchange(
     const user = subject.accountId;
     // The grant of the client that acts, not of the one that received the token first.
     const grant = await grants.ofFirstParty(user, client);
-    const left = Math.floor((source.expires_at - clock().getTime()) / 1_000);
     const own = settings.access_token_ttl === null ? defaultTtl : secondsOf(settings.access_token_ttl);
     const token = new provider.AccessToken({
       client,
@@ -78,7 +80,7 @@ export function allowTokenExchange(
       grantId: grant.id,
       sessionUid: subject.sessionUid,
       gty: 'token_exchange',
-      expiresIn: Math.max(1, Math.min(left, info?.accessTokenTTL ?? own)),
+      expiresIn: Math.min(left, info?.accessTokenTTL ?? own),
       scope: asked.join(' '),
     } as ConstructorParameters<typeof provider.AccessToken>[0]);
     if (info && resource !== undefined) token.resourceServer = new provider.ResourceServer(resource, info);
