@@ -20,6 +20,8 @@ export interface DisplayedClient {
   name: string;
   /** The host of the client's own metadata, if nobody registered it. Anyone can choose any name, but not this. */
   host: string | null;
+  /** What to call it where the page shows only one of them. */
+  label: string;
 }
 
 /** What a client asks for. */
@@ -197,7 +199,8 @@ export function createAuthorizationRequests(
   };
 }
 
-export const displayedClient = (client: LibraryClient): DisplayedClient => ({
-  name: settingsOf(client).name,
-  host: isMetadataUrl(client.clientId) ? new URL(client.clientId).host : null,
-});
+export function displayedClient(client: LibraryClient): DisplayedClient {
+  const { name } = settingsOf(client);
+  const host = isMetadataUrl(client.clientId) ? new URL(client.clientId).host : null;
+  return { name, host, label: host ?? name };
+}

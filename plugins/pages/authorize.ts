@@ -48,7 +48,8 @@ export const authorizePages = {
     }),
   } satisfies Page as Page,
 
-  signOut: (client: Client | null, to: string | null): Page => ({
+  /** @param client what to call the application that asks */
+  signOut: (client: string | null, to: string | null): Page => ({
     application: 'authorize',
     name: 'sign-out',
     add: () => ({ view: { client }, data: to === null ? {} : { afterSignOut: to } }),

@@ -10,7 +10,7 @@ const knownReasons = new Set(['TOKEN_EXPIRED', 'INVALID_TOKEN', 'FORBIDDEN', 'IN
 
 /** The application for which a user signs in. */
 export interface SignInFor {
-  /** The name of the application. */
+  /** What to call the application. */
   application: string;
   /** The account page that continues the application's request. */
   redirect: string;

@@ -24,7 +24,13 @@ export function authorize(app: App): void {
     }
     if (step.kind === 'consent') return reply.sendPage(pages.authorize.consent({ id, ...step }));
     const { client, again, loginHint, locales, registers } = step;
-    const target = { application: client.name, redirect: `${base}/account/authorize/${id}`, again, loginHint, locales };
+    const target = {
+      application: client.label,
+      redirect: `${base}/account/authorize/${id}`,
+      again,
+      loginHint,
+      locales,
+    };
     return reply.sendPage(pages.signIn(registers && !again ? 'register' : 'login', undefined, target));
   });
 

@@ -29,7 +29,7 @@ export function pagesByPath(app: App): Readonly<Record<string, Page | ((request:
     );
     const { client_id, post_logout_redirect_uri, state } = Object.fromEntries(texts);
     const asked = await app.openIdProvider.signOut.read({ client_id, post_logout_redirect_uri, state }, null);
-    return pages.authorize.signOut(asked.client, asked.to);
+    return pages.authorize.signOut(asked.client?.label ?? null, asked.to);
   };
 
   /**
@@ -43,7 +43,7 @@ export function pagesByPath(app: App): Readonly<Record<string, Page | ((request:
     const { clientOf } = app.openIdProvider.authorizationRequests;
     // The page is useful without the link.
     const client = await clientOf(redirect.slice(prefix.length), request.client).catch(() => undefined);
-    return account(view, client && { application: client.host ?? client.name, href: redirect });
+    return account(view, client && { application: client.label, href: redirect });
   };
 
   return {

@@ -2,6 +2,7 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import * as oidc from 'openid-client';
 import t from 'tap';
 import { fails, startProvider } from '../helpers/applications/applications.js';
+import { createJar, fetchWith } from '../helpers/browser/cookie-jar.js';
 import { asAdmin, patch } from '../helpers/http/writing.js';
 import { publicAddress, startPublicHosts } from '../helpers/servers/public-hosts.js';
 import { administrator } from '../helpers/users/credentials.js';
@@ -137,6 +138,19 @@ t.test('clients that nobody registered', async (t) => {
     t.match(html, '&lt;b&gt;Gatehouse&lt;/b&gt;');
     t.notMatch(html, /\u202e|\0/);
     t.match(html, /agent\.example\.com/, 'the page says where the user will be sent');
+    const mail = publish({ client_name: 'Gatehouse Mail' }, { host });
+    for (const [page, send] of [
+      ['sign-in', fetchWith(createJar()) as typeof fetch],
+      ['second sign-in', browser.fetch],
+    ] as const) {
+      const signIn = await (await send(await request(mail, { prompt: 'login' }))).text();
+      t.match(signIn, `${host}:${hosts.port}`, page);
+      t.notMatch(signIn, 'Gatehouse Mail', page);
+    }
+    const to = `${url}/oauth/end-session?${new URLSearchParams({ client_id: mail })}`;
+    const signOut = await (await browser.fetch(to)).text();
+    t.match(signOut, `${host}:${hosts.port}`, 'the page that asks whether to sign out');
+    t.notMatch(signOut, 'Gatehouse Mail');
     const css = /href="([^"]+\.css[^"]*)"/.exec(html)?.[1] ?? '';
     const style = await (await fetch(new URL(css, url))).text();
     const size = (selector: string) =>
@@ -250,20 +264,36 @@ t.test('clients that nobody registered', async (t) => {
   });
 
   t.test('are not fetched through a redirect', async (t) => {
-    const target = publish();
-    for (const location of [target, `https://127.0.0.1:${hosts.port}/`]) {
+    const path = '/redirected.json';
+    for (const host of ['agent.example.com', 'other.example.com', '127.0.0.1']) {
+      const location = `https://${host}:${hosts.port}${path}`;
       const listener: RequestListener = (_request, response) => response.writeHead(302, { location }).end();
-      t.equal(await statusOf(publish({}, { listener })), 400, location);
+      const id = publish({}, { listener });
+      // The document is valid, so the client would be accepted if the redirect were followed.
+      hosts.serve(`${host}${path}`, (_request, response) => {
+        const document = { client_id: id, client_name: agentName, redirect_uris: [callback] };
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));
+      });
+      t.equal(await statusOf(id), 400, location);
+      t.ok(hosts.requests.includes(`agent.example.com${new URL(id).pathname}`), 'the document was requested');
     }
-    t.notOk(hosts.requests.some((page) => page === new URL(target).host + new URL(target).pathname));
+    t.strictSame(
+      hosts.requests.filter((page) => page.endsWith(path)),
+      [],
+    );
   });
 
   t.test('cannot keep the service busy with a document that is too large, or never ends', async (t) => {
     const open = new Set<string>();
+    let sent = 0;
     const endless: RequestListener = (request, response) => {
       open.add(request.url ?? '');
       response.writeHead(200, { 'content-type': 'application/json' });
-      const timer = setInterval(() => response.write(' '.repeat(request.url?.includes('slow') ? 1 : 10_000)), 20);
+      const size = request.url?.includes('slow') ? 1 : 10_000;
+      const timer = setInterval(() => {
+        sent += size;
+        response.write(' '.repeat(size));
+      }, 20);
       response.on('close', () => {
         clearInterval(timer);
         open.delete(request.url ?? '');
@@ -279,6 +309,7 @@ t.test('clients that nobody registered', async (t) => {
     t.ok(performance.now() - started < 10_000);
     for (let tries = 0; tries < 40 && open.size > 0; tries++) await new Promise((resolve) => setTimeout(resolve, 50));
     t.equal(open.size, 0, 'the connections are closed');
+    t.ok(sent < 500_000, `${sent} bytes were sent before the size was refused`);
     t.equal(hosts.requests.filter((page) => page.endsWith('/slow.json')).length, 1, 'one fetch at a time');
   });
 
@@ -406,10 +437,13 @@ t.test('clients that nobody registered', async (t) => {
   });
 
   t.test('work in a browser from the origins of their redirect URIs', async (t) => {
-    const { tokens } = await signIn(publish());
+    const app = 'com.example.agent:/callback';
+    const { tokens } = await signIn(publish({ redirect_uris: [callback, app] }));
     for (const [origin, allowed] of [
       ['https://agent.example.com', 'https://agent.example.com'],
       ['https://evil.example.net', null],
+      // Sandboxed frames and files of any site have this origin, and so does the URL of an app.
+      ['null', null],
     ] as const) {
       const headers = { origin, authorization: `Bearer ${tokens.access_token}` };
       const response = await fetch(`${url}/oauth/userinfo`, { headers });

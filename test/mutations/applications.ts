@@ -281,6 +281,49 @@ export const applications: readonly Mutation[] = [
   },
   {
     ids: [],
+    fault: 'redirects of documents of clients are followed',
+    edits: [
+      {
+        under: 'plugins/applications/provider/index.ts',
+        find: 'const response = await request(String(url), {',
+        replace:
+          "const follow: typeof request = async (to, options) => { const first = await request(to, options); const next = first.headers.get('location'); return next === null ? first : request(next, options); }; const response = await follow(String(url), {",
+      },
+    ],
+    tests: unregistered,
+  },
+  {
+    ids: [],
+    fault: 'documents of clients can be of any size',
+    edits: [
+      {
+        under: 'plugins/applications/provider/index.ts',
+        find: 'maxBytes: maxResponseBytes,',
+        replace: 'maxBytes: Number.MAX_SAFE_INTEGER + 0 * maxResponseBytes,',
+      },
+    ],
+    tests: unregistered,
+  },
+  {
+    ids: [],
+    fault: 'the sign-in page shows the name that an unregistered client has chosen',
+    edits: [{ in: 'displayedClient', find: 'label: host ?? name', replace: 'label: name' }],
+    tests: unregistered,
+  },
+  {
+    ids: [],
+    fault: 'pages with an opaque origin can use the tokens of an unregistered client',
+    edits: [
+      {
+        in: 'configure',
+        find: 'webUrl(uri)?.origin === origin',
+        replace: "(webUrl(uri)?.origin ?? 'null') === origin",
+      },
+    ],
+    tests: unregistered,
+  },
+  {
+    ids: [],
     fault: 'documents of clients can be of any type',
     edits: [
       {
@@ -351,8 +394,8 @@ export const applications: readonly Mutation[] = [
     edits: [
       {
         in: 'displayedClient',
-        find: 'host: isMetadataUrl(client.clientId) ? new URL(client.clientId).host : null,',
-        replace: 'host: null,',
+        find: 'const host = isMetadataUrl(client.clientId) ? new URL(client.clientId).host : null;',
+        replace: 'const host = isMetadataUrl(client.clientId) && client.clientId === "" ? "" : null;',
       },
     ],
     tests: unregistered,

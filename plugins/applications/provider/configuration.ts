@@ -4,6 +4,7 @@ import { allowsUnregistered } from '../../../db/queries/applications/provider-cl
 import { uuidPattern } from '../../../schemas/common.js';
 import type { Config } from '../../../schemas/config.js';
 import { collectionScopes, impliedScope, openIdScopes } from '../../../schemas/scopes.js';
+import { webUrl } from '../../platform/urls.js';
 import type { PrivateKey } from '../../tokens/signing-keys/key-pair.js';
 import type { HasSecondFactor } from '../second-factors.js';
 import { claimsByScope } from './claims.js';
@@ -122,7 +123,7 @@ export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): 
       const { isRegistered, allowed_origins: allowed } = settingsOf(client);
       return isRegistered
         ? allowed.includes(origin)
-        : (client.redirectUris ?? []).some((uri) => new URL(uri).origin === origin);
+        : (client.redirectUris ?? []).some((uri) => webUrl(uri)?.origin === origin);
     },
 
     // What clients get.
