@@ -1,14 +1,14 @@
 import { saveGrant } from '../../db/queries/applications/grants.js';
 import { decideDeviceCode, findRecordByUserCode } from '../../db/queries/applications/records.js';
 import { findSignIn } from '../../db/queries/applications/sign-ins.js';
-import { readAttemptState, reserveAttempts } from '../../db/queries/passwords/login-attempts.js';
+import { type AttemptKeys, readAttemptState, withdrawAttempts } from '../../db/queries/passwords/login-attempts.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import { impliedScope } from '../../schemas/scopes.js';
 import type { Client } from '../http/caller.js';
 import { clockOffset } from '../platform/clock.js';
 import type { Services } from '../platform/plugin.js';
-import { lockedError, lockRules } from '../rate-limits/lockout.js';
+import { maxGuessesInSession } from '../rate-limits/lockout.js';
 import { hashToken } from '../tokens/refresh-tokens.js';
 import { type DisplayedClient, displayedClient, type RequestedAccess } from './authorization-requests.js';
 import { grantableScopes, ownScopesOf, settingsOf } from './provider/clients.js';
@@ -32,12 +32,11 @@ export interface Devices {
   decide(userCode: string, session: BrowserSession, allows: boolean, from: Client): Promise<void>;
 }
 
-/** How many wrong codes in a row lock further ones, and for how long they count, in milliseconds. */
-const maxWrongCodes = 10;
-const codesCountFor = 3_600_000;
-
-/** Under which wrong codes are counted: for the user, and for the network. */
-const codeKey = (who: string) => hashToken(`device code of ${who}`);
+/** Under which wrong codes of a user are counted. */
+const codeKeys = (user: string, network: string): AttemptKeys => ({
+  fromHere: hashToken(`device code of ${user} from ${network}`),
+  fromAnywhere: hashToken(`device code of ${user}`),
+});
 
 /** A code as users type it: in any case, with or without separators. */
 const normalized = (userCode: string): string =>
@@ -47,7 +46,7 @@ const normalized = (userCode: string): string =>
     .slice(0, 16);
 
 export function createDevices(
-  { db, clock, config, activity }: Services,
+  { db, clock, config, activity, lockouts }: Services,
   running: () => Promise<RunningProvider>,
 ): Devices {
   const findRequest = async (userCode: string) => {
@@ -72,18 +71,25 @@ export function createDevices(
     return { record, client, params, scopes: asked.filter((scope) => own.includes(scope)), resources: listed };
   };
 
-  /** Refuses wrong codes, and counts them. A correct code does not reset the count, because anyone can get one for a device of their own. */
+  /**
+   * Refuses wrong codes. Each code is counted before it is looked up, like a password. A correct one is removed from the count, but does not
+   * reset it, because anyone can get one for a device of their own.
+   */
   const read = async (userCode: string, { user, isRestricted }: BrowserSession, { network }: Client) => {
-    const keys = { fromHere: codeKey(user), fromAnywhere: codeKey(network) };
-    const now = clock();
-    const { locks } = await readAttemptState(db, null, network, keys);
-    const wait = Math.max(locks.fromHere ?? 0, locks.fromAnywhere ?? 0) - now.getTime();
-    if (wait > 0) throw lockedError(maxWrongCodes, user, wait, now);
-    const found = isRestricted ? undefined : await findRequest(userCode);
-    if (found) return found;
-    const rules = { limit: maxWrongCodes, ...lockRules };
-    await reserveAttempts(db, Object.values(keys), keys.fromHere, now, rules, codesCountFor);
-    throw new ApiError('FORBIDDEN');
+    const keys = codeKeys(user, network);
+    const state = await readAttemptState(db, user, network, keys);
+    const subject = { id: user, state: { ...state, limit: state.limit ?? maxGuessesInSession, isOnlyInSession: true } };
+    const { counted } = await lockouts.reserve(subject, keys, network, state.isKnown);
+    const withdraw = () => withdrawAttempts(db, counted);
+    const found = isRestricted
+      ? undefined
+      : await findRequest(userCode).catch(async (error: unknown) => {
+          await withdraw();
+          throw error;
+        });
+    if (!found) throw new ApiError('FORBIDDEN');
+    await withdraw();
+    return found;
   };
 
   return {

@@ -6,6 +6,12 @@ const second = 1_000;
 /** Every lock ends, so that the user can sign in again. Milliseconds. */
 export const lockRules = { firstLockMs: 30 * second, maxLockMs: 900 * second };
 
+/**
+ * How many wrong guesses a signed-in caller has if the setting `auth_login_attempts` is off. A stolen token would otherwise allow
+ * guessing without limit, from a network that the user has logged in from.
+ */
+export const maxGuessesInSession = 25;
+
 /** Counts the failed attempts of a user in a row. */
 export interface AttemptCounter {
   limit: number;

@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client';
 import t from 'tap';
 import { startProvider } from '../helpers/applications/applications.js';
+import { asAdmin, patch } from '../helpers/http/writing.js';
 import { checkedFetch } from '../helpers/openapi/document.js';
 import { administrator } from '../helpers/users/credentials.js';
 
@@ -24,8 +25,8 @@ t.test('a user connects a device with a code', async (t) => {
       Record<string, string>
     >;
   };
-  const enter = (user_code: string, allow?: boolean) =>
-    browser.fetch(`${url}/account/device`, {
+  const enter = (user_code: string, allow?: boolean, { fetch: send } = browser) =>
+    send(`${url}/account/device`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ user_code, allow }),
@@ -58,15 +59,55 @@ t.test('a user connects a device with a code', async (t) => {
     t.match(await (await checkedFetch(`${url}/oauth/token`, { method: 'POST', body })).json(), { error: 'slow_down' });
   });
 
-  t.test('wrong codes are counted, whether or not they come with a decision', async (t) => {
-    const { user_code: own } = await start();
+  /** A browser of a user who has entered no code yet. */
+  let users = 0;
+  const newUser = async () => {
+    const user = { email: `user${++users}@example.com`, password: 'the password of a user' };
+    await provider.post('/users', user, asAdmin);
+    return provider.browser(user);
+  };
+  /** The statuses of wrong codes, until one is refused without being looked up. */
+  const guess = async (by: typeof browser) => {
     const statuses: number[] = [];
-    for (let guess = 0; guess < 12; guess++) {
-      statuses.push((await enter('BBBB-BBBB', guess % 2 === 0 ? true : undefined)).status);
-      // Entering a valid code does not reset the count, because attackers can request codes themselves.
-      if (guess < 5) t.equal((await enter(own)).status, 200);
-    }
-    t.ok(statuses.includes(429), `${statuses}`);
-    t.equal((await enter(own)).status, 429, 'a correct code does not help either');
+    // Whether or not they come with a decision.
+    while (statuses.length < 40 && !statuses.includes(429))
+      statuses.push((await enter('BBBB-BBBB', statuses.length % 2 === 0 ? true : undefined, by)).status);
+    return statuses;
+  };
+  const wrong = (count: number) => [...Array<number>(count).fill(403), 429];
+
+  t.test('wrong codes are counted for each user and address', async (t) => {
+    const { user_code: own } = await start();
+    const [guesser, other] = [await newUser(), await newUser()];
+    for (let times = 0; times < 30; times++)
+      if ((await enter(own, undefined, guesser)).status !== 200) t.fail('a correct code was refused');
+    t.strictSame(await guess(guesser), wrong(25));
+    const refused = await enter(own, undefined, guesser);
+    t.equal(refused.status, 429, 'a correct code is refused meanwhile');
+    t.equal(refused.headers.get('retry-after'), '30');
+    t.equal((await enter(own, undefined, other)).status, 200, 'other users at the same address are not affected');
+    clock.advance(31_000);
+    t.equal((await enter(own, undefined, guesser)).status, 200);
+    // Attackers can request codes themselves.
+    t.strictSame(await guess(guesser), wrong(1), 'a correct code does not reset the count');
+  });
+
+  t.test('the limit is that of wrong passwords', async (t) => {
+    await patch(provider, '/settings', { auth_login_attempts: 5 });
+    t.strictSame(await guess(await newUser()), wrong(5));
+    await patch(provider, '/settings', { auth_login_attempts: null });
+    t.strictSame(await guess(await newUser()), wrong(25), 'it cannot be turned off');
+    await patch(provider, '/settings', { auth_login_attempts: 25 });
+  });
+
+  t.test('parallel guesses gain nothing', async (t) => {
+    const { user_code: right } = await start();
+    const guesser = await newUser();
+    const guesses = Array.from({ length: 40 }, (_, index) => (index === 30 ? right : 'BBBB-BBBB'));
+    const statuses = await Promise.all(guesses.map(async (code) => (await enter(code, undefined, guesser)).status));
+    const checked = statuses.filter((status) => status !== 429).length;
+    // A correct code that is among those that are checked is withdrawn from the count, which makes room for another guess.
+    t.ok(checked <= 26, `${statuses}`);
+    t.equal((await enter(right, undefined, guesser)).status, 429);
   });
 });

@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.js';
 
 const browser = ['test/applications/attacks-browser.test.ts'];
 const tokens = ['test/applications/attacks-tokens.test.ts'];
+const devices = ['test/applications/devices.test.ts'];
 const unregistered = ['test/applications/unregistered-clients.test.ts'];
 const ownApi = ['test/applications/own-api.test.ts'];
 const logout = ['test/applications/logout-notices.test.ts'];
@@ -142,11 +143,36 @@ export const applications: readonly Mutation[] = [
     edits: [
       {
         in: 'createSecretCheck',
-        find: 'if (!isRight) await reserveAttempts',
-        replace: 'if (!isRight && limit < 0) await reserveAttempts',
+        find: 'const { isAllowed } = await reserveAttempts',
+        replace: 'const { isAllowed } = limit > 0 ? { isAllowed: true } : await reserveAttempts',
       },
     ],
     tests: tokens,
+  },
+  {
+    ids: [],
+    fault: 'wrong codes of devices are not counted',
+    edits: [
+      {
+        in: 'createDevices',
+        find: "if (!found) throw new ApiError('FORBIDDEN'); await withdraw();",
+        replace: "await withdraw(); if (!found) throw new ApiError('FORBIDDEN');",
+      },
+    ],
+    tests: devices,
+  },
+  {
+    ids: [],
+    fault: 'codes of devices are counted after they have been looked up',
+    edits: [
+      {
+        in: 'createDevices',
+        find: 'const { counted } = await lockouts.reserve(subject, keys, network, state.isKnown);',
+        replace:
+          'const early = isRestricted ? undefined : await findRequest(userCode); if (early) return early; const { counted } = await lockouts.reserve(subject, keys, network, state.isKnown);',
+      },
+    ],
+    tests: devices,
   },
   {
     ids: [],

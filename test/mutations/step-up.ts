@@ -172,7 +172,13 @@ export const stepUp: readonly Mutation[] = [
   {
     ids: [],
     fault: 'without a limit on wrong logins, a session can guess the password without limit',
-    edits: [{ find: 'limit: state.limit ?? maxGuessesInSession,', replace: 'limit: state.limit,' }],
+    edits: [
+      {
+        under: 'plugins/passwords',
+        find: 'limit: state.limit ?? maxGuessesInSession,',
+        replace: 'limit: state.limit,',
+      },
+    ],
     tests: ['test/step-up/reauthenticate.test.ts'],
   },
   without('a stale session invites an administrator', {

@@ -209,9 +209,14 @@ export function createSecretCheck({ db, clock }: ProviderServices) {
     const now = clock();
     const lockedUntil = attempts?.locked_until ?? 0;
     if (lockedUntil > now.getTime()) throw lockedError(limit, null, lockedUntil - now.getTime(), now);
-    if (!isRight) await reserveAttempts(db, [key], key, now, { limit, ...lockRules }, attemptsCountFor);
-    else if (attempts) await clearAttempts(db, [key]);
-    return isRight;
+    if (isRight) {
+      if (attempts) await clearAttempts(db, [key]);
+      return true;
+    }
+    // Counted after the comparison, because most secrets are correct. They are random, so concurrent guesses gain nothing.
+    const { isAllowed } = await reserveAttempts(db, [key], key, now, { limit, ...lockRules }, attemptsCountFor);
+    if (!isAllowed) throw lockedError(limit, null, lockRules.firstLockMs, now);
+    return false;
   };
 }
 

@@ -10,6 +10,7 @@ import { ApiError, invalidCredentials } from '../../../schemas/errors.js';
 import type { Client, Origin } from '../../http/caller.js';
 import type { Services } from '../../platform/plugin.js';
 import { type AdmissionQueue, createAdmissionQueue, createPace } from '../../rate-limits/admission-queue.js';
+import { maxGuessesInSession } from '../../rate-limits/lockout.js';
 import { type CountedSubject, keysOf, type Lockouts, type Subject } from './lockouts.js';
 
 /** The account whose password is checked. */
@@ -88,12 +89,6 @@ const refusalTime = 150;
  * errors.
  */
 const atOnce = 2;
-
-/**
- * How many wrong guesses a signed-in caller has if the setting `auth_login_attempts` is off. A stolen token would otherwise allow
- * guessing the password without limit, from a network that the user has logged in from.
- */
-const maxGuessesInSession = 25;
 
 export function createPasswordChecks(
   { config, db, passwords, rateLimits, activity }: Services,
