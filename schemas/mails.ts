@@ -27,7 +27,7 @@ export const MailLimit = Type.Union(
   ],
   {
     description:
-      'The limit that the email exceeded, if that is why it was dropped. `network`: emails of this kind requested from one network. `mailbox`: emails of this kind to one address. `notices`: notices of changes that users make to their own account. `alerts`: notices of suspicious sign-ins. `pending`: codes of one user that can still be used.',
+      'The limit that the email exceeded, if that is why it was dropped. `network`: emails requested from one network, either of this kind or of all kinds. If too many emails of all kinds are requested, only the first one over the limit is listed. `mailbox`: emails of this kind to one address. `notices`: notices of changes that users make to their own account. `alerts`: notices of suspicious sign-ins. `pending`: codes of one user that can still be used.',
   },
 );
 export type MailLimit = Static<typeof MailLimit>;

@@ -61,7 +61,7 @@ export function createAuditLog({ db, clock, rateLimits }: Services, signatures: 
      * ones are not stored.
      */
     onRefusal: async (origin, event, code, reason) => {
-      const decision = await rateLimits.mayRecordRefusal(origin.client.network);
+      const decision = await rateLimits.admitRefusal(origin.client.network);
       if (decision === 'no') return;
       const omitted = { action: 'refusals_omitted', collection: null } as const;
       await insertActivity(db, [

@@ -1,5 +1,4 @@
 import { deleteExpiredEmailCodes } from '../../db/queries/step-up/email-codes.js';
-import { createRequestMail } from '../mail/requested-mails.js';
 import { definePlugin } from '../platform/plugin.js';
 import { hour } from '../platform/scheduler.js';
 import { type BrowserCookie, createBrowserCookie } from '../tokens/browser-cookie.js';
@@ -15,12 +14,9 @@ declare module '../platform/plugin.js' {
 
 /** `app.emailLogin`: signs users in with a code or a link from an email. `app.emailLoginBrowser`: the cookie for this. */
 export const emailLoginPlugin = definePlugin('email-login', (services) => {
-  const { config, clock, maintenanceDb, every, log, ownCookies } = services;
-  const requestMail = createRequestMail(services, () =>
-    log.info('a code to sign in was not sent: too many were requested'),
-  );
+  const { config, clock, maintenanceDb, every, ownCookies } = services;
   const emailLoginBrowser = createBrowserCookie('gatehouse_email_login', config.PUBLIC_URL, emailCodeLifetime);
   ownCookies.add(emailLoginBrowser.name);
   every(hour, () => deleteExpiredEmailCodes(maintenanceDb, clock()), 'expired requests for codes could not be deleted');
-  return { emailLogin: createEmailLogin(services, requestMail), emailLoginBrowser };
+  return { emailLogin: createEmailLogin(services), emailLoginBrowser };
 });

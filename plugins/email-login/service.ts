@@ -7,7 +7,6 @@ import { ApiError, invalidCredentials } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
 import type { Client, Principal } from '../http/caller.js';
 import { requireSession } from '../http/credential.js';
-import type { EnqueueRequestedMail } from '../mail/requested-mails.js';
 import type { Services } from '../platform/plugin.js';
 import { padRefusal } from '../platform/response-time-padding.js';
 import { pagePath, returnUrl } from '../platform/urls.js';
@@ -68,25 +67,23 @@ const reasonOf = (user: { status: string } | undefined): FailureReason => {
   return user.status === 'active' ? 'wrong_code' : reasonOfStatus(user.status);
 };
 
-export function createEmailLogin(
-  {
-    config,
-    basePath,
-    db,
-    clock,
-    emailCodes,
-    emailProofs: proofs,
-    mail,
-    passwordChecks,
-    secondFactor,
-    rateLimits,
-    activity,
-    sessions,
-    stepUp,
-    ownPassword,
-  }: Services,
-  requestMail: EnqueueRequestedMail,
-): EmailLogin {
+export function createEmailLogin({
+  config,
+  basePath,
+  db,
+  clock,
+  emailCodes,
+  emailProofs: proofs,
+  mail,
+  passwordChecks,
+  secondFactor,
+  rateLimits,
+  activity,
+  sessions,
+  stepUp,
+  ownPassword,
+  requestMail,
+}: Services): EmailLogin {
   const { begin } = sessions;
   /** The page that the link opens. */
   const linkPage = `${config.PUBLIC_URL}/account/email-login`;

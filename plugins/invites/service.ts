@@ -12,7 +12,6 @@ import { requireRightsOverPrincipals, requireRightsOverUsers } from '../access/a
 import { isUnlimited } from '../access/permissions.js';
 import type { Caller, Client } from '../http/caller.js';
 import { invalidPayload } from '../items/payload.js';
-import { originOf } from '../mail/jobs.js';
 import { isApplicable, linkStateOf, scopeOf } from '../mail/recipients.js';
 import type { Services } from '../platform/plugin.js';
 import { requireAllowedUrl } from '../platform/urls.js';
@@ -71,7 +70,7 @@ export function createInvites({
   passwords,
   passwordRules,
   lockouts,
-  rateLimits,
+  requestMail,
   activity,
   stepUp,
 }: Services): Invites {
@@ -184,13 +183,15 @@ export function createInvites({
     sendAgain: async (token, client) => {
       const claims = linkTokens.readExpired(token, scopeOf.invite);
       const user = await findRecipient(db, claims.id);
-      if (!user || !isApplicable.invite(user) || !(await rateLimits.mayRequestMail(client.network))) return;
-      await db.transaction(async (tx) => {
-        const invitedBy = await findLatestActor(tx, user.id, 'invite');
-        await mail.enqueue(tx, { ...originOf(client), kind: 'invite', user: user.id, url: defaultUrl, invitedBy });
-        const events = [{ action: 'invite', collection: 'users', item: user.id, changed: [] } as const];
-        await activity.record(tx, { userId: null, client }, events);
-      });
+      if (!user?.email || !isApplicable.invite(user)) return;
+      await requestMail(user.email, client, (origin) =>
+        db.transaction(async (tx) => {
+          const invitedBy = await findLatestActor(tx, user.id, 'invite');
+          await mail.enqueue(tx, { ...origin, kind: 'invite', user: user.id, url: defaultUrl, invitedBy });
+          const events = [{ action: 'invite', collection: 'users', item: user.id, changed: [] } as const];
+          await activity.record(tx, { userId: null, client }, events);
+        }),
+      );
     },
 
     inspect: async (token) => {

@@ -272,14 +272,15 @@ export function createDelivery(
     return rateLimits.exceededByMail({ kind, to, network: isKnown ? null : requestedFrom });
   };
 
-  const drop = (id: string, kind: MailKind, limit: MailLimit): DroppedMail => {
+  const drop = (id: string, kind: MailKind, limit: MailLimit, reason = dropReasons[limit]): DroppedMail => {
     onTooMany(id, kind, limit);
-    return { limit, reason: dropReasons[limit] };
+    return { limit, reason };
   };
 
   return {
     deliver: async (job) => {
       const { id, data } = job;
+      if (data.isOverLimit) return drop(id, data.kind, 'network', tooManyRequested);
       const written = await write(data);
       if (!written) return withoutRecipient;
       const { kind, store, ...mail } = written;
@@ -297,6 +298,9 @@ export function createDelivery(
 
 const withoutRecipient: DroppedMail = { limit: null, reason: 'No user can use this email, or it is no longer needed.' };
 const outdated: DroppedMail = { limit: null, reason: 'A newer email was sent in its place.' };
+
+const tooManyRequested =
+  'Too many emails were requested from one network. Further requests from this network are not listed for a while.';
 
 const dropReasons: Readonly<Record<MailLimit, string>> = {
   network: 'Too many emails of this kind were requested from one network.',

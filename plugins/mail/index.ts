@@ -6,6 +6,7 @@ import type { TracedOperation } from '../platform/traced-operations.js';
 import { createDelivery } from './delivery.js';
 import { createFamiliarOrigins, type IsFamiliar } from './familiar-origins.js';
 import type { MailJob } from './jobs.js';
+import { createRequestMail, type RequestMail } from './requested-mails.js';
 import { createMailTemplates } from './templates.js';
 import { createMailTransport, MailRejectedError, type MailTransport } from './transport.js';
 
@@ -14,6 +15,7 @@ declare module '../platform/plugin.js' {
     mail: Mail;
     /** Whether a user has signed in before from the network or the browser that requests an email to them. */
     isFamiliarOrigin: IsFamiliar;
+    requestMail: RequestMail;
   }
 }
 
@@ -28,7 +30,7 @@ export interface Mail {
    * stored address and network. Emails requested from a network or browser that the user has signed in from before are counted
    * separately, per stored address only. An email over a limit is dropped and logged, and `GET /mails` returns it as such.
    *
-   * A request must not check these limits itself. It can check `rateLimits.mayRequestMail`, which limits how many jobs one network
+   * A request must not check these limits itself. It enqueues such an email with `requestMail`, which limits how many jobs one network
    * can queue.
    */
   enqueue(tx: Executor, job: MailJob): Promise<void>;
@@ -104,7 +106,7 @@ export const mailPlugin = definePlugin<MailOptions>('mail', async (services, app
     hasMailbox: config.EMAIL_TRANSPORT === 'mailbox' && !isProduction,
     deliverNow: jobs.runNow,
   };
-  return { mail, isFamiliarOrigin };
+  return { mail, isFamiliarOrigin, requestMail: createRequestMail(services, isFamiliarOrigin, app.log) };
 });
 
 const deliveryOf = ({ id, data: { kind } }: Job<MailJob>): TracedOperation => ({

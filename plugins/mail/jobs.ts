@@ -82,6 +82,8 @@ export interface RequestOrigin {
   requestedFrom?: string;
   /** The cookie of the browser that requested the email (`client.browser`). */
   browser?: string;
+  /** Whether too many emails have been requested from the network. The email is not sent, and the queue keeps it as dropped. */
+  isOverLimit?: true;
 }
 
 /** The origin of a request for an email, for its job. */

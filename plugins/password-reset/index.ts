@@ -1,4 +1,3 @@
-import { createRequestMail } from '../mail/requested-mails.js';
 import { definePlugin } from '../platform/plugin.js';
 import { createPasswordReset, type PasswordReset } from './service.js';
 
@@ -9,10 +8,6 @@ declare module '../platform/plugin.js' {
 }
 
 /** `app.passwordReset`: lets users set a new password with a link from an email. */
-export const passwordResetPlugin = definePlugin('password-reset', (services) => {
-  const { log } = services;
-  const requestMail = createRequestMail(services, () =>
-    log.info('a link to reset a password was not sent: too many were requested'),
-  );
-  return { passwordReset: createPasswordReset(services, requestMail) };
-});
+export const passwordResetPlugin = definePlugin('password-reset', (services) => ({
+  passwordReset: createPasswordReset(services),
+}));

@@ -19,7 +19,6 @@ import { ApiError } from '../../schemas/errors.js';
 import type { ResetReport } from '../activity/service.js';
 import type { Client } from '../http/caller.js';
 import { isApplicable, linkStateOf, notMeStateOf, scopeOf } from '../mail/recipients.js';
-import type { EnqueueRequestedMail } from '../mail/requested-mails.js';
 import type { Services } from '../platform/plugin.js';
 import { requireAllowedUrl } from '../platform/urls.js';
 import type { LinkClaims } from '../tokens/link-tokens.js';
@@ -51,10 +50,19 @@ export interface PasswordReset {
   reset(token: string, password: string, client: Client): Promise<void>;
 }
 
-export function createPasswordReset(
-  { config, db, clock, mail, linkTokens, passwords, passwordRules, lockouts, signInMethods, activity }: Services,
-  requestMail: EnqueueRequestedMail,
-): PasswordReset {
+export function createPasswordReset({
+  config,
+  db,
+  clock,
+  mail,
+  linkTokens,
+  passwords,
+  passwordRules,
+  lockouts,
+  signInMethods,
+  activity,
+  requestMail,
+}: Services): PasswordReset {
   const { PASSWORD_RESET_URL_ALLOW_LIST: allowList, PASSWORD_RESET_LOOKBACK: lookback } = config;
   const defaultUrl = `${config.PUBLIC_URL}/account/reset-password`;
 

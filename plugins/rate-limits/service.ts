@@ -30,6 +30,9 @@ export interface Rules {
   recordedRefusals: Rule | null;
 }
 
+/** Whether something is within its limit. The first event over the limit is distinguished, because it is recorded as such. */
+export type Admission = 'yes' | 'first over' | 'no';
+
 export interface RateLimits {
   /**
    * Counts a request to a route of this class.
@@ -44,9 +47,10 @@ export interface RateLimits {
   countLogin(network: string): Promise<ApiError | null>;
   /**
    * Counts a request for an email, and says whether it is within the limit of its network. Beyond the limit, accept requests only for
-   * users who have logged in from there (`logsInFrom`), so that an attacker on the same network does not block the owner.
+   * users who have logged in from there (`isFamiliarOrigin`), so that an attacker on the same network does not block the owner.
+   * @returns 'first over' for the first request over the limit, which the caller lists as such
    */
-  mayRequestMail(network: string): Promise<boolean>;
+  admitMailRequest(network: string): Promise<Admission>;
   /**
    * Counts an email of a kind that anyone can request, before it is sent.
    * @param mail.to the stored address
@@ -65,9 +69,9 @@ export interface RateLimits {
   mayAlert(kind: string, user: string): Promise<boolean>;
   /**
    * Counts a refusal before it is recorded, so that a flood of refusals does not fill the disk.
-   * @returns 'first omitted' for the first refusal over the limit, which the caller records as such
+   * @returns 'first over' for the first refusal over the limit, which the caller records as such
    */
-  mayRecordRefusal(network: string): Promise<'yes' | 'first omitted' | 'no'>;
+  admitRefusal(network: string): Promise<Admission>;
 }
 
 /** How many times as much as a network an IPv6 /48 may do. One of its networks can use up only its own part of this. */
@@ -93,6 +97,12 @@ export function createRateLimits({ count, clock, rules }: { count: Counters; clo
     return over && requestsExceeded(rule.points, over.ttl, clock());
   };
 
+  const admit = async (kind: string, network: string, rule: Rule | null | undefined): Promise<Admission> => {
+    const over = rule ? await overLimit(kind, network, rule) : null;
+    if (!over) return 'yes';
+    return over.isFirst ? 'first over' : 'no';
+  };
+
   return {
     enforceRateLimit: async (rateClass, key) => {
       const exceeded = await exceededBy(rateClass, key, rules.routes[rateClass]);
@@ -101,10 +111,7 @@ export function createRateLimits({ count, clock, rules }: { count: Counters; clo
 
     countLogin: (network) => exceededBy('logins', network, rules.addressLogins),
 
-    mayRequestMail: async (network) => {
-      const rule = rules.mails?.requests;
-      return !rule || (await overLimit('mail-requests', network, rule)) === null;
-    },
+    admitMailRequest: (network) => admit('mail-requests', network, rules.mails?.requests),
 
     exceededByMail: async ({ kind, to, network }) => {
       if (rules.mails === null) return null;
@@ -122,13 +129,7 @@ export function createRateLimits({ count, clock, rules }: { count: Counters; clo
 
     mayAlert: async (kind, user) => !isExceeded(await count(`${kind}-alerts`, user, rules.alerts.window), rules.alerts),
 
-    mayRecordRefusal: async (network) => {
-      const rule = rules.recordedRefusals;
-      if (rule === null) return 'yes';
-      const over = await overLimit('refusals', network, rule);
-      if (!over) return 'yes';
-      return over.isFirst ? 'first omitted' : 'no';
-    },
+    admitRefusal: (network) => admit('refusals', network, rules.recordedRefusals),
   };
 }
 

@@ -90,7 +90,7 @@ export function createRegistration({
   passwords,
   passwordRules,
   lockouts,
-  rateLimits,
+  requestMail,
   activity,
   log,
 }: Services): Registration {
@@ -241,17 +241,14 @@ export function createRegistration({
   const isOfBrowser = ({ browserHash }: PendingRegistration, hashes: readonly string[]) =>
     browserHash !== null && hashes.includes(browserHash);
 
-  const resend: Registration['resend'] = async (email, client) => {
-    if (!(await rateLimits.mayRequestMail(client.network))) {
-      onRefusal('too many emails were requested');
-      return;
-    }
-    await db.transaction(async (tx) => {
-      // The service looks up the user with this address, if there is one, when it sends the email.
-      await mail.enqueue(tx, { kind: 'registration', email, requestedFrom: client.network });
-      await activity.record(tx, { userId: null, client }, [{ action: 'verification_resend', collection: 'users' }]);
-    });
-  };
+  const resend: Registration['resend'] = (email, client) =>
+    requestMail(email, client, (origin) =>
+      db.transaction(async (tx) => {
+        // The service looks up the user with this address, if there is one, when it sends the email.
+        await mail.enqueue(tx, { ...origin, kind: 'registration', email });
+        await activity.record(tx, { userId: null, client }, [{ action: 'verification_resend', collection: 'users' }]);
+      }),
+    );
 
   return {
     register: async (registration, client) => {

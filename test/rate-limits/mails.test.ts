@@ -1,10 +1,11 @@
 // @suite not-everyday: sends many requests
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eq } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
 import type { Overrides } from '../../app.js';
-import { settings } from '../../db/schema.js';
+import { registrations, settings, users } from '../../db/schema.js';
 import type { MailTransport } from '../../plugins/mail/transport.js';
 import { setCookies } from '../helpers/http/cookies.js';
 import { refused } from '../helpers/http/refusals.js';
@@ -300,6 +301,53 @@ t.test('GET /mails says which emails were dropped, and by which limit', async (t
     (await mails('dropped')).filter(({ limit }) => limit === null),
     [{ email: 'nobody@example.com', reason: /No user/ }],
   );
+});
+
+t.test('a flood of requests from one network is listed once, whatever it requests', async (t) => {
+  const { app, request, reset, get, clock } = await start(t);
+  await app.db.update(settings).set({ emailLogin: true });
+  const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const listed = async () =>
+    (await get('/mails?limit=1000', admin.headers)).json().data as { email: string; limit: string; reason: string }[];
+  const { email } = await createUser(app);
+  const crowded = '198.51.100.1';
+  const resend = (address: string) =>
+    request({
+      method: 'POST',
+      url: '/users/register/resend',
+      remoteAddress: crowded,
+      payload: { email: address },
+    });
+  for (let index = 0; index < 300; index++) await reset(`nobody-${index}@example.com`, crowded);
+  for (let index = 0; index < 3; index++) t.equal((await reset(email, crowded)).statusCode, 204);
+  for (let index = 0; index < 3; index++) t.equal((await resend(email)).statusCode, 204);
+  t.equal((await listed()).length, 301);
+  t.equal(await resetLinks(app, email), 0);
+  const dropped = (await listed()).filter(({ limit }) => limit !== null);
+  t.match(dropped, [{ email, state: 'dropped', limit: 'network', reason: /Further requests/ }]);
+  clock.advance(16 * minute);
+  await reset(email, crowded);
+  t.equal(await resetLinks(app, email), 1, 'after the window');
+});
+
+t.test('users who sign in from a crowded network get verification emails there', async (t) => {
+  const { app, request, reset, mails } = await start(t);
+  const crowded = '198.51.100.1';
+  const member = await createUser(app);
+  const payload = { email: member.email, password: member.password };
+  await request({ method: 'POST', url: '/auth/login', remoteAddress: crowded, payload });
+  await app.db.update(users).set({ status: 'unverified' }).where(eq(users.id, member.id));
+  await app.db.insert(registrations).values({
+    user: member.id,
+    password: '-',
+    createdAt: new Date(),
+    expiresAt: new Date(Date.now() + minute * 60),
+  });
+  await app.db.update(settings).set({ publicRegistration: true });
+  for (let index = 0; index < 301; index++) await reset(`nobody-${index}@example.com`, crowded);
+  const resend = { method: 'POST', url: '/users/register/resend', remoteAddress: crowded } as const;
+  t.equal((await request({ ...resend, payload: { email: member.email } })).statusCode, 204);
+  t.equal(await mails(member.email), 1);
 });
 
 t.test('an email that is retried is counted once', async (t) => {

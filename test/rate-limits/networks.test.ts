@@ -191,12 +191,9 @@ t.test('all limits that are counted by address apply to an IPv6 /48, too', async
     (await rateLimits.exceededByMail({ kind: 'reset', to: `${randomUUID()}@example.com`, network })) === null;
   const limits: Record<string, [points: number, isWithin: (network: string) => Promise<boolean>]> = {
     'wrong passwords': [300, async (network) => (await rateLimits.countLogin(network)) === null],
-    'requests for emails': [300, (network) => rateLimits.mayRequestMail(network)],
+    'requests for emails': [300, async (network) => (await rateLimits.admitMailRequest(network)) === 'yes'],
     emails: [30, mailFrom],
-    'denied requests in the audit log': [
-      300,
-      async (network) => (await rateLimits.mayRecordRefusal(network)) === 'yes',
-    ],
+    'denied requests in the audit log': [300, async (network) => (await rateLimits.admitRefusal(network)) === 'yes'],
   };
   for (const [what, [points, isWithin]] of Object.entries(limits)) {
     let accepted = 0;
