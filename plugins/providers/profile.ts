@@ -55,20 +55,23 @@ const protocolClaims = new Set([
   'amr',
 ]);
 
+/** A value in the profile. The key can be a path into nested objects, such as `user.mail`. */
+export const readClaim = (given: Readonly<Record<string, unknown>>, key: string): unknown =>
+  Object.hasOwn(given, key)
+    ? given[key]
+    : key
+        .split('.')
+        .reduce<unknown>(
+          (value, part) => (isObject(value) && Object.hasOwn(value, part) ? value[part] : undefined),
+          given,
+        );
+
 /**
- * Reads the profile that a provider returns. A key can be a path into nested objects, such as `user.mail`.
+ * Reads the profile that a provider returns.
  * @param user what the provider sent about the user through the browser
  */
 export function readProfile(given: Readonly<Record<string, unknown>>, keys: ProfileKeys, user?: unknown): Profile {
-  const at = (key: string): unknown =>
-    Object.hasOwn(given, key)
-      ? given[key]
-      : key
-          .split('.')
-          .reduce<unknown>(
-            (value, part) => (isObject(value) && Object.hasOwn(value, part) ? value[part] : undefined),
-            given,
-          );
+  const at = (key: string) => readClaim(given, key);
   const raw = cleaned(given, 0) as Record<string, unknown>;
   const email = at(keys.EMAIL_KEY);
   const read = isAbsent(email) ? undefined : typeof email === 'string' ? readEmail(email) : { fault: 'must be text' };

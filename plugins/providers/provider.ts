@@ -9,7 +9,7 @@ import { providerDown, quoted, refused, type Warn } from './failures.js';
 import { fetchDocument, maxResponseBytes, parseJson } from './http.js';
 import { createIdTokens } from './id-token.js';
 import { createOAuthClient, type Tokens } from './oauth-client.js';
-import { type Profile, readProfile } from './profile.js';
+import { type Profile, readClaim, readProfile } from './profile.js';
 
 /** The secrets of one login, which the browser keeps in cookies. The provider gets the state and the challenge of the verifier. */
 export interface LoginSecrets {
@@ -83,7 +83,7 @@ export function createProvider({ config: service, clock, observe }: Services, co
 
   const openIdProfile = async (tokens: Tokens, state: string, { openid, profile: url }: Endpoints) => {
     const claims: JWTPayload = openid ? await idTokens.verify(tokens.id_token, nonceOf(state), openid) : {};
-    const isComplete = needed.every((name) => claims[name] !== undefined);
+    const isComplete = needed.every((key) => readClaim(claims, key) !== undefined);
     const info = url === null || isComplete ? {} : await userInfo(url, tokens.access_token, openid);
     // Both must be about the same user (OpenID Connect Core 1.0, 5.3.2). The signed claims have priority.
     if (url !== null && !isComplete && info.sub !== claims.sub) {

@@ -286,6 +286,10 @@ t.test('the profile is requested only if the ID token lacks something, and may b
   t.equal(profileRequests(), before, 'no request');
   await accepted(t, 'okta', {}, { idToken: signed({ ...complete, email: undefined }) }, 'without the address');
   t.equal(profileRequests(), before + 1, 'one request');
+  const nested = { ...complete, email: 'nested@example.com', groups: undefined, realm_access: { roles: ['editors'] } };
+  const failing: Answer = (response) => response.writeHead(500).end();
+  const lies = { idToken: signed(nested), answers: { userinfo: failing } };
+  t.equal((await accepted(t, 'keycloak', {}, lies, 'with groups in an object'))?.role, editor);
 
   const jwt =
     (change: Json, key?: Parameters<typeof sign>[2], header?: Parameters<typeof sign>[1]): Answer =>
