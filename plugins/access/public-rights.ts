@@ -1,5 +1,5 @@
 import type { Executor } from '../../db/client.js';
-import { excessiveSettings, leadToAdminAccess } from '../../db/queries/access/administrators.js';
+import { excessiveSettings, rolesWithAdminAccess } from '../../db/queries/access/administrators.js';
 import { ApiError } from '../../schemas/errors.js';
 
 /**
@@ -24,12 +24,13 @@ export async function requireSafeSettings(tx: Executor): Promise<void> {
  * Checks that a change to a role or a policy does not give administrator access to everyone who registers through a provider. The
  * change must hold the lock of `lockAdministrators`.
  * @param openRoles the roles that users get when they register through a provider
- * @returns a check to run after the write. It throws {ApiError} UNPROCESSABLE_CONTENT, unless a role led to admin access before
+ * @returns a check to run after the write. It throws {ApiError} UNPROCESSABLE_CONTENT if one of them leads to admin access, but did not before
  */
 export async function providerRolesCheck(tx: Executor, openRoles: readonly string[]): Promise<() => Promise<void>> {
-  const wasExcessive = await leadToAdminAccess(tx, openRoles);
+  const before = await rolesWithAdminAccess(tx, openRoles);
   return async () => {
-    if (wasExcessive || !(await leadToAdminAccess(tx, openRoles))) return;
+    const after = await rolesWithAdminAccess(tx, openRoles);
+    if ([...after].every((role) => before.has(role))) return;
     const reason =
       'The DEFAULT_ROLE_ID of a provider with ALLOW_PUBLIC_REGISTRATION must not grant admin_access, through its own policies or those of its parents';
     throw new ApiError('UNPROCESSABLE_CONTENT', { reason });

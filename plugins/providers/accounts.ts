@@ -3,8 +3,8 @@ import type { Executor } from '../../db/client.js';
 import { brokenConstraint } from '../../db/failures.js';
 import {
   hasActiveAdministrator,
-  leadToAdminAccess,
   lockAdministrators,
+  rolesWithAdminAccess,
 } from '../../db/queries/access/administrators.js';
 import { findPrincipalBySession } from '../../db/queries/access/principals.js';
 import { findRecipientByEmail, lockRecipient, readAccountStates } from '../../db/queries/mail/recipients.js';
@@ -269,7 +269,7 @@ export function createAccounts(
    * @throws {ApiError} INVALID_PROVIDER_CONFIG
    */
   const requireSafeDefaultRole = async (): Promise<void> => {
-    if (!(await leadToAdminAccess(db, openRoles(provider)))) return;
+    if ((await rolesWithAdminAccess(db, openRoles(provider))).size === 0) return;
     throw misconfigured(provider.key, 'With ALLOW_PUBLIC_REGISTRATION, DEFAULT_ROLE_ID must not lead to admin_access.');
   };
 

@@ -77,9 +77,11 @@ t.test('the registration role never grants admin_access', async (t) => {
 });
 
 t.test('the role of everyone who registers through a provider never grants admin_access', async (t) => {
-  const [open, closed, mapped, created] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+  const [open, other] = [randomUUID(), randomUUID()];
+  const [closed, mapped, created] = [randomUUID(), randomUUID(), randomUUID()];
   const providers: Record<string, Record<string, string>> = {
     OPEN: { ALLOW_PUBLIC_REGISTRATION: 'true', DEFAULT_ROLE_ID: open.toUpperCase() },
+    OTHER: { ALLOW_PUBLIC_REGISTRATION: 'true', DEFAULT_ROLE_ID: other },
     NEW: { ALLOW_PUBLIC_REGISTRATION: 'true', DEFAULT_ROLE_ID: created },
     CLOSED: { DEFAULT_ROLE_ID: closed },
     MAPPED: { ALLOW_PUBLIC_REGISTRATION: 'true', ROLE_MAPPING: JSON.stringify({ admins: mapped }) },
@@ -98,6 +100,7 @@ t.test('the role of everyone who registers through a provider never grants admin
   const plain = await createPolicy(app);
   const top = await createRole(app);
   await createRole(app, { id: open, parent: top, policies: [plain] });
+  await createRole(app, { id: other });
   await createRole(app, { id: closed });
   await createRole(app, { id: mapped });
   const powerful = await createRole(app, { policies: [admin] });
@@ -116,6 +119,8 @@ t.test('the role of everyone who registers through a provider never grants admin
   t.equal((await patch(service, `/roles/${mapped}`, { policies: [admin] })).statusCode, 200, 'by a group');
 
   await app.db.insert(rolePolicies).values({ role: open, policy: admin });
+  const grantsToOther = () => patch(service, `/roles/${other}`, { policies: [admin] });
+  await refusedUnchanged(t, service, grantsToOther, ['UNPROCESSABLE_CONTENT'], 'the role of another provider');
   t.equal((await patch(service, `/roles/${powerful}`, { policies: [] })).statusCode, 200, 'other changes are possible');
   t.equal((await patch(service, `/roles/${open}`, { policies: [plain] })).statusCode, 200, 'and so is the remedy');
   await refusedUnchanged(

@@ -280,7 +280,10 @@ export const queriesAndRights: readonly Mutation[] = [
     ids: [],
     fault: 'everyone who registers through a provider is an administrator if the default role already is one',
     edits: [
-      { find: 'if (!(await leadToAdminAccess(db, openRoles(provider)))) return;', replace: 'if (provider) return;' },
+      {
+        find: 'if ((await rolesWithAdminAccess(db, openRoles(provider))).size === 0) return;',
+        replace: 'if (provider) return;',
+      },
     ],
     tests: ['test/providers/settings.test.ts'],
   },

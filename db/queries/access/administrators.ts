@@ -56,14 +56,14 @@ export async function administratorsAmong(executor: Executor, keys: readonly Key
   return new Set(found.map(({ id }) => id));
 }
 
-/** Whether one of these roles, which need not exist, leads to admin access. */
-export async function leadToAdminAccess(executor: Executor, names: readonly string[]): Promise<boolean> {
-  if (names.length === 0) return false;
-  const found = await rows(
+/** Which of these roles, which need not exist, lead to admin access. */
+export async function rolesWithAdminAccess(executor: Executor, names: readonly string[]): Promise<Set<string>> {
+  if (names.length === 0) return new Set();
+  const found = await rows<{ id: string }>(
     executor,
-    sql`with recursive ${powerfulRoles(sql`true`)} select 1 from powerful where ${isAmong(sql`id`, names)} limit 1`,
+    sql`with recursive ${powerfulRoles(sql`true`)} select id from powerful where ${isAmong(sql`id`, names)}`,
   );
-  return found.length > 0;
+  return new Set(found.map(({ id }) => id));
 }
 
 /** Whether one of these roles is its own ancestor. */
