@@ -1,6 +1,6 @@
 import { readDatabaseUrl, readTlsFiles } from './database-url.js';
 import { type DriverOptions, driverOptionsOf, readDefaultPlace, readTarget } from './session.js';
-import type { PostgresServer, PostgresTarget } from './socket.js';
+import { type Encryption, encryptionsFor, type PostgresServer, type PostgresTarget } from './socket.js';
 
 /** The servers that a URL names. */
 export interface PostgresServers {
@@ -12,8 +12,12 @@ export interface PostgresServers {
   readonly mustTakeWrites: boolean;
   /** In the order in which they are to be tried. */
   inOrder(): readonly PostgresServer[];
-  /** Moves a server that accepts writes to the front of the list. */
-  prefer(server: PostgresServer): void;
+  /** The ways to connect to a server, in the order in which they are to be tried. There is one once a connection has worked. */
+  encryptionsFor(server: PostgresServer): readonly Encryption[];
+  /** Moves a server that accepts writes to the front of the list, and remembers how to connect to it. */
+  prefer(server: PostgresServer, encryption: Encryption): void;
+  /** Tries all ways again, because the rules of a server may have changed. */
+  forgetEncryption(): void;
   /** Moves a server that does not respond, which costs time, to the end of the list. */
   defer(server: PostgresServer): void;
 }
@@ -29,6 +33,7 @@ export function createServers(url: string, timeout: number, schema?: string): Po
   const target = { ...readTarget(options), tls: readTlsFiles(read.parameters) };
   const servers = [...read.servers];
   const without = (server: PostgresServer) => servers.filter((other) => other !== server);
+  const worked = new Map<PostgresServer, Encryption>();
   const attributes = read.parameters.get('target_session_attrs') ?? 'any';
 
   return {
@@ -37,7 +42,15 @@ export function createServers(url: string, timeout: number, schema?: string): Po
     timeout: Number(read.parameters.get('connect_timeout') ?? 0) * 1_000 || timeout,
     mustTakeWrites: servers.length > 1 || attributes !== 'any',
     inOrder: () => [...servers],
-    prefer: (server) => void servers.splice(0, Number.POSITIVE_INFINITY, server, ...without(server)),
+    encryptionsFor: (server) => {
+      const known = worked.get(server);
+      return known === undefined ? encryptionsFor(server, target.ssl) : [known];
+    },
+    prefer: (server, encryption) => {
+      worked.set(server, encryption);
+      servers.splice(0, Number.POSITIVE_INFINITY, server, ...without(server));
+    },
+    forgetEncryption: () => worked.clear(),
     defer: (server) => void servers.splice(0, Number.POSITIVE_INFINITY, ...without(server), server),
   };
 }

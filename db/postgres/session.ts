@@ -3,7 +3,14 @@ import { hostname } from 'node:os';
 import postgres from 'postgres';
 import type { DatabaseUrl } from './database-url.js';
 import { DriverSocket } from './driver-socket.js';
-import { nameServer, openSocket, type PostgresServer, type PostgresTarget, tooSlow } from './socket.js';
+import {
+  type Encryption,
+  nameServer,
+  openSocket,
+  type PostgresServer,
+  type PostgresTarget,
+  tooSlow,
+} from './socket.js';
 
 /** How to parse and serialize values, by type OID. Drizzle sets these handlers on a client. */
 export interface TypeHandlers {
@@ -95,18 +102,22 @@ export function driverOptionsOf({ user, password, database, parameters }: Databa
   } as unknown as DriverOptions;
 }
 
-/** An operator who names an authority does not want an unencrypted connection, which is the driver's default. */
+/** An operator who names an authority does not want an unencrypted connection. */
 const impliedSsl = (parameters: DatabaseUrl['parameters']) =>
   parameters.has('sslrootcert') ? 'verify-full' : undefined;
 
 /** Completes the options the way postgres.js does. Opens no connection. */
-export const readTarget = (options: DriverOptions): Omit<PostgresTarget, 'tls'> =>
-  postgres(options).options as unknown as Omit<PostgresTarget, 'tls'>;
+export function readTarget(options: DriverOptions): Omit<PostgresTarget, 'tls'> {
+  const target = postgres(options).options as unknown as Omit<PostgresTarget, 'tls'>;
+  // False is the default of the driver, if neither the URL nor PGSSL says anything.
+  return { ...target, ssl: options.ssl === false ? false : target.ssl || undefined };
+}
 
 /** A session with one of the servers, opened on first use. @param timeout milliseconds for opening it */
 export function createSession(
   { options, target, timeout }: { options: DriverOptions; target: PostgresTarget; timeout: number },
   server: PostgresServer,
+  ssl: Encryption,
   types: TypeHandlers,
 ): PostgresSession {
   const created = performance.now();
@@ -123,7 +134,7 @@ export function createSession(
 
   const connect = async (): Promise<DriverSocket> => {
     try {
-      driverSocket = new DriverSocket(await openSocket(server, target, timeout), lose);
+      driverSocket = new DriverSocket(await openSocket(server, ssl, target, timeout), lose);
       if (isLost) driverSocket.destroy();
       return driverSocket;
     } catch (error) {
@@ -155,7 +166,7 @@ export function createSession(
         work(client).then(resolve, explain);
       }),
     cancel: async (key) => {
-      const socket = await openSocket(server, target, timeout);
+      const socket = await openSocket(server, ssl, target, timeout);
       socket.setTimeout(timeout, () => socket.destroy());
       socket.resume().write(cancelRequest(key));
       // The server closes the connection once it has forwarded the request. PgBouncer drops the request if the client closes first.

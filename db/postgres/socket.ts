@@ -13,14 +13,17 @@ export interface TlsFiles {
 
 /** How to connect to the servers, as postgres.js reads it from its options and the environment. */
 export interface PostgresTarget {
-  /** `prefer` may fall back to no TLS. {@link verification} says which values verify the certificate. */
-  readonly ssl?: unknown;
+  /** The value of `sslmode`, or false. Undefined: the URL does not say. See {@link encryptionsFor}. */
+  readonly ssl?: Encryption | undefined;
   readonly tls: TlsFiles;
   /** `direct` starts with TLS immediately, without negotiation (PostgreSQL 17). */
   readonly sslnegotiation?: unknown;
   /** False: no statement is prepared. */
   readonly prepare?: unknown;
 }
+
+/** False: without TLS. Otherwise the value of `sslmode` to connect with. {@link verification} says which verify the certificate. */
+export type Encryption = string | boolean;
 
 /** One of the servers of a target. */
 export interface PostgresServer {
@@ -41,6 +44,14 @@ export class ConnectionError extends Error {
   }
 }
 
+/** TLS cannot be set up with the server. */
+export class TlsError extends ConnectionError {
+  constructor(message: string) {
+    super('ECONNRESET', message);
+    this.name = 'TlsError';
+  }
+}
+
 export const closedByPeer = () => new ConnectionError('ECONNRESET', 'it closed the connection');
 export const tooSlow = () => new ConnectionError('ETIMEDOUT', 'it did not respond in time');
 
@@ -54,13 +65,27 @@ export function nameServer(error: Error, server: PostgresServer): Error {
   // Node tries all addresses of a host, and reports all failures together, without a message.
   const [first] = error instanceof AggregateError ? error.errors : [];
   const reason = error.message || (first instanceof Error ? first.message : 'it cannot be reached');
+  const message = `${nameOf(server)}: ${reason}`;
+  if (error instanceof TlsError) return new TlsError(message);
   const { code } = error as NodeJS.ErrnoException;
-  return Object.assign(new Error(`${nameOf(server)}: ${reason}`), { code });
+  return Object.assign(new Error(message), { code });
 }
 
-/** Connects to a server, with TLS if the target requires it. @param milliseconds time limit */
+/**
+ * The ways to connect to a server, in the order in which libpq tries them. Unlike libpq, connections to this machine, which nobody else
+ * can read, are encrypted only if the server requires it, unless the URL says otherwise.
+ */
+export function encryptionsFor({ host, path }: PostgresServer, ssl: Encryption | undefined): readonly Encryption[] {
+  if (path !== undefined) return [false];
+  const mode = ssl ?? (/^(localhost|127\.[\d.]+|::1)$/i.test(host) ? 'allow' : 'prefer');
+  if (mode === 'allow') return [false, 'allow'];
+  return mode === 'prefer' ? ['prefer', false] : [mode];
+}
+
+/** Connects to a server. @param milliseconds time limit */
 export async function openSocket(
   server: PostgresServer,
+  ssl: Encryption,
   target: PostgresTarget,
   milliseconds: number,
 ): Promise<Socket> {
@@ -74,7 +99,7 @@ export async function openSocket(
   try {
     await once(socket, 'connect', { signal });
     socket.setNoDelay(true).setKeepAlive(true, 60_000);
-    return target.ssl ? await encrypt(socket, host, target, signal) : socket;
+    return ssl === false ? socket : await encrypt(socket, host, ssl, target, signal);
   } catch (error) {
     socket.destroy();
     throw signal.aborted ? tooSlow() : error;
@@ -89,7 +114,8 @@ const tlsRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 async function encrypt(
   socket: Socket,
   host: string,
-  { ssl, sslnegotiation, tls }: PostgresTarget,
+  ssl: Encryption,
+  { sslnegotiation, tls }: PostgresTarget,
   signal: AbortSignal,
 ): Promise<Socket> {
   const isDirect = sslnegotiation === 'direct';
@@ -99,7 +125,7 @@ async function encrypt(
     // More than one byte means that an attacker in the middle injected data before the encryption started (CVE-2021-23222).
     if (answer.toString('latin1') !== 'S') {
       if (ssl === 'prefer' && answer.toString('latin1') === 'N') return socket;
-      throw new ConnectionError('ECONNRESET', 'it does not offer TLS, which DATABASE_URL requires');
+      throw new TlsError('it does not offer TLS, which DATABASE_URL requires');
     }
   }
   const options: ConnectionOptions = { socket, ...tls, ...verification(ssl, tls) };
@@ -111,9 +137,7 @@ async function encrypt(
     await once(encrypted, 'secureConnect', { signal });
   } catch (error) {
     encrypted.destroy();
-    throw signal.aborted || !(error instanceof Error)
-      ? error
-      : new ConnectionError('ECONNRESET', `TLS: ${error.message}`);
+    throw signal.aborted || !(error instanceof Error) ? error : new TlsError(`TLS: ${error.message}`);
   }
   return encrypted;
 }
@@ -124,7 +148,7 @@ async function encrypt(
  * also verify the host name.
  */
 function verification(
-  ssl: unknown,
+  ssl: Encryption,
   { ca }: TlsFiles,
 ): Pick<ConnectionOptions, 'rejectUnauthorized' | 'checkServerIdentity'> {
   if (ssl === 'allow' || ssl === 'prefer' || (ssl === 'require' && ca === undefined))

@@ -11,7 +11,8 @@ import { rootCause, StartupTimeoutError } from './start-wait.js';
  * "PostgreSQL".
  */
 const refusals: Record<string, string> = {
-  '28000': 'rejects this user. Check the user name in DATABASE_URL.',
+  '28000':
+    'rejects this user or this connection. Check the user name and `sslmode` in DATABASE_URL, and `pg_hba.conf` of the server.',
   '28P01': 'rejects this password. Check the user name and password in DATABASE_URL.',
   '3D000': 'does not have this database. Create it, or check the name at the end of DATABASE_URL.',
   '42501':
@@ -37,7 +38,7 @@ export function explainStartFailure(error: unknown, databaseUrl?: string): strin
   if (/unsupported startup parameter.*search_path/.test(rootCause(error).message))
     return `The pooler${at} does not accept DATABASE_SCHEMA. Unset it, and set the schema of the role: \`ALTER ROLE … SET search_path = …\`.`;
   const refusal = refusals[sqlStateOf(error) ?? ''];
-  if (refusal) return `PostgreSQL${at} ${refusal}`;
+  if (refusal) return `PostgreSQL${at} ${refusal} It says: ${rootCause(error).message}.`;
   if (isDatabaseUnavailable(error)) {
     return `PostgreSQL cannot be reached${at} (${rootCause(error).message}). Check that it is running, and check the host and port in DATABASE_URL. To use the embedded database, unset DATABASE_URL.`;
   }

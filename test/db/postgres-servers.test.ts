@@ -1,13 +1,17 @@
+import { connect as connectTo, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import t, { type Test } from 'tap';
-import { isDatabaseUnavailable } from '../../db/failures.js';
+import { isDatabaseUnavailable, sqlStateOf } from '../../db/failures.js';
 import { createPostgresPool, type PoolOptions, type PostgresPool } from '../../db/postgres/pool.js';
 import { pingDatabase } from '../../db/queries/platform/health.js';
 import { engine } from '../helpers/database/databases.js';
 import { startFakePostgres } from '../helpers/database/fake-postgres.js';
 import { type Cluster, startCluster, withoutPrograms } from '../helpers/database/postgres-cluster.js';
+import { listen } from '../helpers/servers/ports.js';
 import { startProxy } from '../helpers/servers/proxy.js';
+import { testCertificate } from '../helpers/servers/tls-front.js';
 
 const skip = (engine === 'embedded' && 'PostgreSQL only') || withoutPrograms;
 
@@ -103,5 +107,97 @@ t.test('a pool with a primary and a standby always uses the primary', { skip }, 
 
     await standby.promote();
     t.equal(await failureOf(write(pool)), undefined, 'writes work as soon as there is a primary');
+  });
+});
+
+/** Writes a file in the directory of a server, as the user that it runs as. */
+const writeFile = (cluster: Cluster, name: string, content: string) => {
+  const lines = content
+    .trim()
+    .split('\n')
+    .map((line) => `'${line}'`);
+  return cluster.ask(
+    `copy (select unnest(array[${lines.join(',')}])) to program 'umask 077; cat > ${name}; chmod 600 ${name}'`,
+  );
+};
+
+t.test('TLS is used as sslmode says, and by default if the server requires or offers it', { skip }, async (t) => {
+  const cluster = await startCluster(t);
+  const connect = async (user: string, parameters: string, host = '127.0.0.1') => {
+    const pool = createPostgresPool(`postgres://${user}@${host}:${cluster.port}/postgres${parameters}`, { max: 1 });
+    const isEncrypted = () =>
+      drizzle(pool.client)
+        .execute<{ ssl: boolean }>(sql`select ssl from pg_stat_ssl where pid = pg_backend_pid()`)
+        .then(
+          ([row]) => row?.ssl,
+          (error: Error) => sqlStateOf(error),
+        );
+    const first = await isEncrypted();
+    t.equal(await isEncrypted(), first, 'the same again');
+    await pool.close();
+    return first;
+  };
+  const onThisMachine = ['127.0.0.1', 'localhost'];
+  const anyHost = [...onThisMachine, '0.0.0.0'];
+  for (const host of anyHost) t.equal(await connect('nobody', '', host), '28000', 'a server without TLS');
+  await writeFile(cluster, 'server.key', testCertificate.key);
+  await writeFile(cluster, 'server.crt', testCertificate.cert);
+  await writeFile(
+    cluster,
+    'pg_hba.conf',
+    `host all postgres,either all trust
+hostssl all encrypted all trust
+hostnossl all plain all trust`,
+  );
+  for (const role of ['either', 'encrypted', 'plain']) await cluster.ask(`create role ${role} login`);
+  await cluster.ask('alter system set ssl = on');
+  await cluster.ask('select pg_reload_conf()');
+  const expected: [user: string, parameters: string, hosts: string[], isEncrypted: boolean | string][] = [
+    ['encrypted', '', anyHost, true],
+    ['plain', '', anyHost, false],
+    ['either', '', onThisMachine, false],
+    ['either', '', ['0.0.0.0'], true],
+    ['either', '?sslmode=allow', anyHost, false],
+    ['either', '?sslmode=prefer', anyHost, true],
+    ['either', '?sslmode=require', anyHost, true],
+    ['encrypted', '?sslmode=allow', anyHost, true],
+    ['plain', '?sslmode=prefer', anyHost, false],
+    ['encrypted', '?sslmode=disable', anyHost, '28000'],
+    ['plain', '?sslmode=require', anyHost, '28000'],
+    ['nobody', '', anyHost, '28000'],
+  ];
+  for (const [user, parameters, hosts, isEncrypted] of expected) {
+    for (const host of hosts)
+      t.equal(await connect(user, parameters, host), isEncrypted, `${user}@${host}${parameters}`);
+  }
+  await t.test('a server whose TLS does not work', async (t) => {
+    let attempts = 0;
+    const front = createServer((client) => {
+      client.on('error', () => {});
+      attempts++;
+      client.once('data', (first) => {
+        if (first.length === 8) return client.end('S no TLS');
+        const upstream = connectTo(cluster.port, '127.0.0.1').on('error', () => {});
+        upstream.write(first);
+        client.pipe(upstream).pipe(client);
+      });
+    });
+    const port = await listen(front);
+    t.teardown(() => front.close());
+    const pool = poolOn(t, [port], '?sslmode=prefer', { max: 1 });
+    t.equal(await failureOf(drizzle(pool.client).execute(sql`select 1`)), undefined);
+    t.equal(attempts, 2);
+  });
+  await t.test('rules that change later', async (t) => {
+    const pool = createPostgresPool(`postgres://either@127.0.0.1:${cluster.port}/postgres`, { max: 1, idleTimeout: 1 });
+    const ask = () => drizzle(pool.client).execute(sql`select 1`);
+    await ask();
+    await writeFile(cluster, 'pg_hba.conf', 'host all postgres all trust\nhostssl all either all trust');
+    await cluster.ask('select pg_reload_conf()');
+    await cluster.ask("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'either'");
+    await sleep(100);
+    t.ok(await failureOf(ask()), 'the way that worked before');
+    t.equal(await failureOf(ask()), undefined, 'the other way');
+    await pool.close();
   });
 });
