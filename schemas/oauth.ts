@@ -308,6 +308,7 @@ export const DeviceAuthorizationForm = named(
       ...clientParameters,
       scope: authorizationParameters.scope,
       resource: authorizationParameters.resource,
+      max_age: authorizationParameters.max_age,
       acr_values: authorizationParameters.acr_values,
     },
     'A request of a device (RFC 8628, 3.1).',

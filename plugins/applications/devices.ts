@@ -1,5 +1,5 @@
 import { saveGrant } from '../../db/queries/applications/grants.js';
-import { decideDeviceCode, findRecordByUserCode } from '../../db/queries/applications/records.js';
+import { decideDeviceCode, findRecordByUserCode, type StoredRecord } from '../../db/queries/applications/records.js';
 import { findSignIn } from '../../db/queries/applications/sign-ins.js';
 import { type AttemptKeys, readAttemptState, withdrawAttempts } from '../../db/queries/passwords/login-attempts.js';
 import { transact } from '../../db/statements.js';
@@ -21,7 +21,8 @@ import { secondFactorAcr } from './provider/scopes.js';
 export interface Devices {
   /**
    * What the device with this code asks for.
-   * @throws {ApiError} FORBIDDEN if the code is wrong, has expired, or has been used; REQUESTS_EXCEEDED after too many wrong codes
+   * @throws {ApiError} FORBIDDEN if the code is wrong, has expired, or has been used; REQUESTS_EXCEEDED after too many wrong codes;
+   *   UNPROCESSABLE_CONTENT if the device requires another sign-in
    */
   find(
     userCode: string,
@@ -37,6 +38,15 @@ const codeKeys = (user: string, network: string): AttemptKeys => ({
   fromHere: hashToken(`device code of ${user} from ${network}`),
   fromAnywhere: hashToken(`device code of ${user}`),
 });
+
+/** What a device asks for. The library replaces `max_age=0` with `prompt=login`. */
+interface DeviceParameters {
+  scope?: string;
+  resource?: string | string[];
+  max_age?: string;
+  prompt?: string;
+  acr_values?: string;
+}
 
 /** A code as users type it: in any case, with or without separators. */
 const normalized = (userCode: string): string =>
@@ -56,7 +66,7 @@ export function createDevices(
     if (!record || record.user !== null || record.payload.error !== undefined) return undefined;
     const client = await provider.Client.find(record.client ?? '');
     if (!client) return undefined;
-    const params = (record.payload.params ?? {}) as { scope?: string; resource?: string | string[] };
+    const params = (record.payload.params ?? {}) as DeviceParameters;
     const asked = params.scope?.split(' ') ?? [];
     const own = ownScopesOf(settingsOf(client));
     const found = await Promise.all([params.resource ?? []].flat().map((id) => resources.find(client, id)));
@@ -92,9 +102,26 @@ export function createDevices(
     return found;
   };
 
+  /** Requires of a sign-in what the device does. @returns how the user has signed in */
+  const requireSignIn = async (
+    { record, params }: { record: StoredRecord; params: DeviceParameters },
+    { id, authenticatedAt }: BrowserSession,
+  ): Promise<string[]> => {
+    const refusal = (reason: string) => new ApiError('UNPROCESSABLE_CONTENT', { reason });
+    const maxAge = params.prompt === 'login' ? 0 : Number(params.max_age ?? Number.POSITIVE_INFINITY);
+    // As on the way to other applications, it is enough to sign in after the request.
+    if (authenticatedAt < Math.min(record.created_at, clock().getTime() - maxAge * 1_000))
+      throw refusal('The device requires a more recent sign-in');
+    const amr = (await findSignIn(db, id))?.amr ?? [];
+    if (params.acr_values?.split(' ').includes(secondFactorAcr) && !amr.includes('mfa'))
+      throw refusal('The device requires a sign-in with a second factor');
+    return amr;
+  };
+
   return {
     find: async (userCode, session, from) => {
       const found = await read(userCode, session, from);
+      await requireSignIn(found, session);
       const resources = found.resources.map(({ name, identifier, granted }) => ({
         name,
         identifier,
@@ -104,8 +131,9 @@ export function createDevices(
     },
 
     decide: async (userCode, session, allows, from) => {
-      const { record, client, params, scopes, resources } = await read(userCode, session, from);
-      const signIn = await findSignIn(db, session.id);
+      const found = await read(userCode, session, from);
+      const { record, client, params, scopes, resources } = found;
+      const amr = allows ? await requireSignIn(found, session) : [];
       await transact(db, async (tx) => {
         if (!allows) {
           const refused = { payload: { error: 'access_denied', errorDescription: 'the user declined the request' } };
@@ -116,7 +144,6 @@ export function createDevices(
         const granted = Object.fromEntries(resources.map(({ identifier, granted }) => [identifier, granted]));
         const consent = consentTo(client, session.user, { scopes, resources: granted });
         const grant = await saveGrant(tx, consent, clock());
-        const amr = signIn?.amr ?? [];
         const payload = {
           accountId: session.user,
           sessionUid: session.id,

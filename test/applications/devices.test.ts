@@ -1,9 +1,12 @@
+import { decodeJwt } from 'jose';
 import * as oidc from 'openid-client';
 import t from 'tap';
 import { startProvider } from '../helpers/applications/applications.js';
 import { asAdmin, patch } from '../helpers/http/writing.js';
 import { checkedFetch } from '../helpers/openapi/document.js';
 import { administrator } from '../helpers/users/credentials.js';
+import { currentCode, rfcSecret } from '../helpers/users/totp.js';
+import { createUser } from '../helpers/users/users.js';
 
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -50,6 +53,49 @@ t.test('a user connects a device with a code', async (t) => {
     const request = await start();
     t.equal((await enter(request.user_code, false)).status, 204);
     t.equal((await poll(request.device_code)).error, 'access_denied');
+  });
+
+  t.test('only after a sign-in that is as recent as the device requires', async (t) => {
+    const { email } = administrator;
+    const asking = (max_age: string) => oidc.initiateDeviceAuthorization(config, { scope: 'openid', max_age });
+    const own = await provider.browser(administrator);
+    clock.advance(60_000);
+    for (const [maxAge, status] of [
+      ['0', 422],
+      ['30', 422],
+      ['3600', 200],
+    ] as const) {
+      const { user_code: code } = await asking(maxAge);
+      t.equal((await enter(code, undefined, own)).status, status, `max_age=${maxAge}`);
+      if (status === 200) continue;
+      t.equal((await enter(code, true, own)).status, status, `a decision with max_age=${maxAge}`);
+      clock.advance(1_000);
+      const again = await provider.browser(administrator);
+      t.equal((await enter(code, undefined, again)).status, 200, `${email} has signed in since then`);
+    }
+    const declined = await asking('30');
+    t.equal((await enter(declined.user_code, false, own)).status, 204, 'declining requires nothing');
+  });
+
+  t.test('only after a sign-in with a second factor, if the device requires one', async (t) => {
+    const required = { scope: 'openid', acr_values: 'urn:gatehouse:mfa' };
+    const request = await oidc.initiateDeviceAuthorization(config, required);
+    const refused = await enter(request.user_code);
+    t.equal(refused.status, 422);
+    t.match(await refused.json(), { errors: [{ extensions: { reason: /second factor/ } }] });
+    t.equal((await enter(request.user_code, true)).status, 422);
+    t.equal((await poll(request.device_code)).error, 'authorization_pending');
+
+    const { email, password } = await createUser(provider.app, { tfa: true });
+    const otp = currentCode(rfcSecret.base32, clock.now());
+    const strong = await provider.browser({ email, password, otp });
+    t.equal((await enter(request.user_code, undefined, strong)).status, 200);
+    t.equal((await enter(request.user_code, true, strong)).status, 204);
+    const { id_token: idToken = '' } = await poll(request.device_code);
+    t.match(decodeJwt(idToken), { acr: 'urn:gatehouse:mfa' });
+
+    const voluntary = await oidc.initiateDeviceAuthorization(config, { ...required, acr_values: 'another' });
+    t.equal((await enter(voluntary.user_code, true)).status, 204, 'other values are ignored');
   });
 
   t.test('a device that asks too often has to slow down', async (t) => {

@@ -131,6 +131,16 @@ t.test('access and refresh tokens', async (t) => {
     t.match(decodeJwt(token), { sub: web.id, client_id: web.id, scope: 'orders:read orders:write' });
     t.notOk('sid' in decodeJwt(token));
     await fails(t, oidc.clientCredentialsGrant(config, { scope: 'users:read' }), 'invalid_scope');
+    for (const [access_token_ttl, seconds] of [
+      [null, 900],
+      ['1m', 60],
+      ['1h', 3_600],
+    ] as const) {
+      const values = { grant_types: ['client_credentials'], scopes: ['users:read'], redirect_uris: [] };
+      const program = await provider.discover(await provider.addClient({ ...values, access_token_ttl }));
+      const { expires_in: lifetime } = await oidc.clientCredentialsGrant(program, { scope: 'users:read' });
+      t.equal(lifetime, seconds, `access_token_ttl: ${access_token_ttl}`);
+    }
     await fails(t, oidc.clientCredentialsGrant(config, { resource: notes }), 'invalid_target');
   });
 

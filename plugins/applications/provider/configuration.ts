@@ -1,5 +1,5 @@
 import { decodeJwt } from 'jose';
-import type { Configuration, KoaContextWithOIDC, Client as LibraryClient } from 'oidc-provider';
+import type { Configuration, KoaContextWithOIDC, Client as LibraryClient, ResourceServer } from 'oidc-provider';
 import { allowsUnregistered } from '../../../db/queries/applications/provider-clients.js';
 import { uuidPattern } from '../../../schemas/common.js';
 import type { Config } from '../../../schemas/config.js';
@@ -179,11 +179,8 @@ export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): 
       },
     },
     ttl: {
-      AccessToken: (_ctx, token, client) => {
-        const own = settingsOf(client).access_token_ttl;
-        return token.resourceServer?.accessTokenTTL ?? (own === null ? lifetimes.accessToken : secondsOf(own));
-      },
-      ClientCredentials: (_ctx, token) => token.resourceServer?.accessTokenTTL ?? lifetimes.accessToken,
+      AccessToken: accessTokenLifetime,
+      ClientCredentials: accessTokenLifetime,
       RefreshToken: (_ctx, _token, client) => {
         const own = settingsOf(client).refresh_token_ttl;
         return own === null ? Math.round(REFRESH_TOKEN_TTL / 1_000) : secondsOf(own);
@@ -229,6 +226,16 @@ export function configure(parts: ProviderParts, { REFRESH_TOKEN_TTL }: Config): 
       },
     } as NonNullable<Configuration['features']>,
   };
+}
+
+/** Seconds. That of a resource includes what the client allows. */
+function accessTokenLifetime(
+  _ctx: KoaContextWithOIDC,
+  { resourceServer }: { resourceServer?: ResourceServer | undefined },
+  client: LibraryClient,
+): number {
+  const own = settingsOf(client).access_token_ttl;
+  return resourceServer?.accessTokenTTL ?? (own === null ? lifetimes.accessToken : secondsOf(own));
 }
 
 /** A scope without the implied one of resources; undefined if nothing is left. */
