@@ -126,6 +126,11 @@ export const users = pgTable(
     themeLightOverrides: jsonb('theme_light_overrides').$type<Record<string, unknown>>(),
     themeDarkOverrides: jsonb('theme_dark_overrides').$type<Record<string, unknown>>(),
     createdAt: moment('created_at').notNull().defaultNow(),
+    /**
+     * When something last changed that applications learn about the user: the name, address, language, or picture. A trigger sets it
+     * (`date_profile` in `migrations/`). Null for a user who has not changed since the column was added.
+     */
+    profileUpdatedAt: moment('profile_updated_at').defaultNow(),
   },
   (table) => [
     uniqueIndex('users_email_unique').on(inLowerCase(table.email)),

@@ -216,6 +216,9 @@ export const UserInfo = named(
       family_name: text('Scope `profile`: the last name.'),
       locale: text('Scope `profile`: the language.'),
       picture: text('Scope `profile`: the URL of the picture.'),
+      updated_at: Type.Integer({
+        description: 'Scope `profile`: when the profile or the email address last changed, in seconds since 1970.',
+      }),
       email: text('Scope `email`: the email address.'),
       email_verified: Type.Boolean({ description: 'Scope `email`: whether the address has been verified.' }),
       roles: texts('Scope `roles`: the name of the user’s role, and those of its parents.'),

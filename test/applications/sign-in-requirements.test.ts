@@ -1,6 +1,7 @@
+import { eq, sql } from 'drizzle-orm';
 import * as oidc from 'openid-client';
 import t, { type Test } from 'tap';
-import { passkeys } from '../../db/schema.js';
+import { passkeys, users } from '../../db/schema.js';
 import { createBrowser, redirectUri, startProvider } from '../helpers/applications/applications.js';
 import { createJar, fetchWith } from '../helpers/browser/cookie-jar.js';
 import { asAdmin } from '../helpers/http/writing.js';
@@ -175,9 +176,55 @@ t.test('sign-ins for an application', async (t) => {
     t.equal(late.back?.searchParams.get('error'), 'login_required', 'after it has expired');
   });
 
+  t.test('`updated_at` says when the profile last changed', async (t) => {
+    const person = await visitor({ firstName: 'Ada' });
+    await person.logIn();
+    const browser = createBrowser(url, person.jar, person.send);
+    const scope = { scope: 'openid profile' };
+    const setTime = (profileUpdatedAt: string | null) =>
+      app.db
+        .update(users)
+        .set({ profileUpdatedAt: sql`${profileUpdatedAt}::timestamptz` })
+        .where(eq(users.id, person.id));
+    const claim = async () => (await browser.signIn(config, scope)).claims()?.updated_at;
+    const change = async (payload: object) => {
+      const response = await provider.request({
+        method: 'PATCH',
+        url: `/users/${person.id}`,
+        headers: asAdmin,
+        payload,
+      });
+      t.equal(response.statusCode, 200);
+    };
+    const isNow = (value: unknown) => Math.abs(Number(value) - Date.now() / 1_000) < 60;
+    t.ok(isNow(await claim()), 'a new user');
+    for (const payload of [
+      { first_name: 'Grace' },
+      { last_name: 'Hopper' },
+      { language: 'de-DE' },
+      { avatar: 'https://example.com/grace.png' },
+    ]) {
+      await setTime('2020-01-01T00:00:00Z');
+      t.equal(await claim(), 1_577_836_800);
+      await change({ ...payload, title: 'Rear admiral' });
+      t.ok(isNow(await claim()), Object.keys(payload).join());
+    }
+    await setTime('2020-01-01T00:00:00Z');
+    // As another build would write it. Through the API, this ends the session.
+    await app.db.update(users).set({ email: 'grace@example.com' }).where(eq(users.id, person.id));
+    t.ok(isNow(await claim()), 'the address');
+    await setTime('2020-01-01T00:00:00Z');
+    await change({ first_name: 'Grace', title: 'Professor' });
+    const tokens = await browser.signIn(config, scope);
+    t.equal(tokens.claims()?.updated_at, 1_577_836_800, 'nothing that applications learn has changed');
+    t.match(await oidc.fetchUserInfo(config, tokens.access_token, person.id), { updated_at: 1_577_836_800 });
+    await setTime(null);
+    t.equal(await claim(), undefined, 'unknown for users who have not changed since the migration');
+  });
+
   t.test('the metadata lists only claims that the service has', async (t) => {
     const { claims_supported: claims } = config.serverMetadata();
-    t.ok(claims?.includes('picture'));
-    t.notOk(claims?.includes('updated_at'), 'the service does not know when a profile last changed');
+    for (const name of ['picture', 'updated_at']) t.ok(claims?.includes(name), name);
+    for (const name of ['phone_number', 'address', 'gender']) t.notOk(claims?.includes(name), name);
   });
 });

@@ -29,6 +29,7 @@ const claimsOf = fixedStatement<{ user: string }, { claims: UserClaims }>(
       'name', nullif(concat_ws(' ', nullif(u.first_name, ''), nullif(u.last_name, '')), ''),
       'given_name', u.first_name, 'family_name', u.last_name, 'locale', u.language,
       'picture', case when u.avatar like 'https://%' then u.avatar end,
+      'updated_at', extract(epoch from u.profile_updated_at)::int8,
       'email', u.email, 'email_verified', case when u.email is not null then u.email_verified_at is not null end,
       'roles', names.list, 'groups', names.list
     )) as claims from ${users} u cross join names where u.id = ${value('user')}::uuid`,

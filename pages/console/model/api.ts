@@ -2943,6 +2943,7 @@ export interface components {
             family_name?: string;
             locale?: string;
             picture?: string;
+            updated_at?: number;
             email?: string;
             email_verified?: boolean;
             roles?: string[];

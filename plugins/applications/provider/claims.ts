@@ -6,7 +6,7 @@ import type { ProviderServices } from './exchange.js';
 /** The claims that each scope returns (OpenID Connect Core, 5.4). */
 export const claimsByScope = {
   openid: ['sub', 'auth_time', 'acr', 'amr'],
-  profile: ['name', 'given_name', 'family_name', 'locale', 'picture'],
+  profile: ['name', 'given_name', 'family_name', 'locale', 'picture', 'updated_at'],
   email: ['email', 'email_verified'],
   roles: ['roles'],
   groups: ['groups'],
