@@ -1,7 +1,7 @@
 import type { Executor } from '../../db/client.js';
 import { administratorsAmong } from '../../db/queries/access/administrators.js';
 import type { Columns, Key } from '../../db/queries/items/writes.js';
-import { readAccountStates, readOwnTexts } from '../../db/queries/mail/recipients.js';
+import { findRecipient, readAccountStates, readOwnTexts } from '../../db/queries/mail/recipients.js';
 import { leaveProvider, syncPrimaryIdentities } from '../../db/queries/providers/identities.js';
 import { deleteRegistrations, deleteSettledRegistrations } from '../../db/queries/registration/registrations.js';
 import { deleteUnclaimedUsers } from '../../db/queries/registration/unclaimed-users.js';
@@ -9,7 +9,7 @@ import { lockTwoFactorUser } from '../../db/queries/second-factor/two-factor.js'
 import { deleteSessionsOf } from '../../db/queries/sessions/sessions.js';
 import { deleteEmailChanges } from '../../db/queries/users/email-changes.js';
 import { collections } from '../../db/query-language/collections.js';
-import { maxEmailLength, storedEmail, uuidPattern } from '../../schemas/common.js';
+import { maxEmailLength, readEmail, storedEmail, uuidPattern } from '../../schemas/common.js';
 import { ApiError } from '../../schemas/errors.js';
 import { userStatuses } from '../../schemas/users.js';
 import { grantsAccountAccess, requireNoAdministrator, requireRightsOverUsers } from '../access/account-rights.js';
@@ -34,6 +34,12 @@ const concealed = '**********';
 const refuse = (field: string, type: string, more: { valid?: unknown } = {}) =>
   new ApiError('FAILED_VALIDATION', { field, path: [], type, ...more });
 
+/** @throws {ApiError} FAILED_VALIDATION for an address that must not be stored */
+function requireAddress(email: unknown): void {
+  const read = typeof email === 'string' ? readEmail(email) : undefined;
+  if (read !== undefined && 'fault' in read) throw refuse('email', 'email').saying(`email: ${read.fault}`);
+}
+
 const tooLong = (field: string, value: unknown) =>
   new ApiError('VALUE_TOO_LONG', { collection: 'users', field, value });
 
@@ -41,9 +47,9 @@ const special: SpecialFields = {
   email: (value, { columns }) => {
     if (value !== null && typeof value !== 'string') throw invalidPayload('email must be a string');
     if (typeof value === 'string' && value.length > maxEmailLength) throw tooLong('email', value);
-    const email = value === null ? undefined : storedEmail(value);
-    if (email === undefined) throw refuse('email', 'email');
-    columns.email = email;
+    if (value === null) throw refuse('email', 'email');
+    // `check` refuses what is not an address, because an address that was stored before the grammar refused it can stay.
+    columns.email = storedEmail(value) ?? value;
   },
   status: (value, { columns }) => {
     if (value !== null && typeof value !== 'string') throw invalidPayload('status must be a string');
@@ -172,9 +178,14 @@ export function createUserWriteRules(services: Services): WriteRules {
       }
       // Removed before the check for uniqueness, so that the caller cannot find out whether another user has the address.
       if (action === 'update') {
-        for (const change of changes) if (isConfirmed(caller, change)) delete change.payload.columns.email;
+        for (const change of changes.filter((one) => isConfirmed(caller, one))) {
+          const { columns } = change.payload;
+          if (columns.email !== (await findRecipient(tx, String(change.keys[0])))?.email) requireAddress(columns.email);
+          delete columns.email;
+        }
       }
       await checkUnique(tx, collections.users, changes, 'email', 'email', 'any', ({ input }) => input.email);
+      for (const { payload } of changes) requireAddress(payload.columns.email);
       await checkUnique(tx, collections.users, changes, 'token', 'token_hash', 'exact', () => concealed);
       for (const { payload } of changes) writeTimes(payload.columns, action, clock());
     },

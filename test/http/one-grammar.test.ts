@@ -9,9 +9,9 @@ import { apiDocument } from '../helpers/openapi/document.js';
 import { allOperations } from '../helpers/openapi/operations.js';
 import { codeOf, startTestApp } from '../helpers/service/app.js';
 import { administrator } from '../helpers/users/credentials.js';
-import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { createPolicy, createRole, policyWith } from '../helpers/users/rights.js';
 import { openSession } from '../helpers/users/sessions.js';
-import { createUser, createUserWithToken } from '../helpers/users/users.js';
+import { createUser, createUserWithToken, storedUser } from '../helpers/users/users.js';
 
 // An address, an ID, or a date that one operation accepts is accepted by all, and what one refuses is refused by all.
 
@@ -79,10 +79,13 @@ t.test('what no account can have as its address is refused by every operation, w
       const headers = ['login', 'loginWithEmail'].includes(operationId) ? {} : session;
       const response = await request({ method, url, payload: { email, ...others }, headers });
       t.equal(response.statusCode, 400, `${operationId}: ${JSON.stringify(email).slice(0, 50)}`);
-      const { code, reason, field, type } = response.json().errors[0].extensions;
+      const [{ message, extensions }] = response.json().errors;
+      const { code, reason, field, type } = extensions;
       if (code === 'INVALID_PAYLOAD') reasons.add(reason);
-      else if (code !== 'VALUE_TOO_LONG')
+      else if (code !== 'VALUE_TOO_LONG') {
         t.match({ code, field, type }, { code: 'FAILED_VALIDATION', field: 'email', type: 'email' });
+        reasons.add(message);
+      }
     }
     t.equal(reasons.size, 1, `one reason: ${[...reasons].join(' | ')}`);
   }
@@ -161,6 +164,29 @@ t.test('an address that is already stored works, even if it would be refused tod
     t.equal(subjects.length, 2, `${email}: sign-in by email and a password reset`);
     const code = subjects.map((text) => /\b\d{6}\b/.exec(text)?.[0]).find(Boolean);
     t.equal((await post('/auth/email', { email, code, binding })).statusCode, 200, 'with the code from the email');
+  }
+});
+
+t.test('an address that is already stored can be sent back unchanged', async (t) => {
+  const email = 'bar..foo@docomo.example';
+  const own = await policyWith(
+    app,
+    (['read', 'update'] as const).map((action) => ({ collection: 'users', action, fields: ['*'] })),
+  );
+  const { id } = await createUser(app, { email, policies: [own] });
+  const before = await storedUser(app, id);
+  for (const [headers, path] of [
+    [session, `/users/${id}`],
+    [await openSession(app, id), '/users/me'],
+  ] as const) {
+    const update = (payload: object) => request({ method: 'PATCH', url: path, headers, payload });
+    const title = `by ${path}`;
+    const changed = await update({ email, title });
+    t.match(changed.json().data, { email, title }, path);
+    t.match(await storedUser(app, id), { ...before, title }, 'nothing else');
+    const refusal = await update({ email: 'baz..foo@docomo.example', title: 'x' });
+    t.match(refusal.json().errors[0].extensions, { code: 'FAILED_VALIDATION', field: 'email' }, 'another address');
+    t.match(await storedUser(app, id), { email, title });
   }
 });
 
