@@ -161,22 +161,22 @@ export function serversIn(url: string): string {
 /** What is wrong with a URL, with one sentence for each fault. */
 export function databaseUrlFaults(url: string): string[] {
   try {
-    return parameterFaults(readDatabaseUrl(url).parameters);
+    // What follows a question mark in a password that is not encoded is read as parameters, up to the `@` before the host.
+    return parameterFaults(readDatabaseUrl(url).parameters, /\?.*@/s.test(url));
   } catch (error) {
     if (error instanceof DatabaseUrlError) return [error.message];
     throw error;
   }
 }
 
-function parameterFaults(parameters: DatabaseUrl['parameters']): string[] {
+function parameterFaults(parameters: DatabaseUrl['parameters'], mayContainPassword: boolean): string[] {
   const faults: string[] = [];
   for (const [name, value] of parameters) {
     const harmless = Object.hasOwn(unsupported, name) ? unsupported[name] : undefined;
     if (harmless && !harmless.includes(value)) faults.push(`the parameter ${name} is not supported`);
-    // A password that contains a question mark may be mistaken for a parameter, so only a name is repeated.
     else if (!harmless && !supported.has(name))
       faults.push(
-        /^\w+$/.test(name)
+        /^\w+$/.test(name) && !mayContainPassword
           ? `the parameter ${name} is unknown; a setting of PostgreSQL is written as \`options=-c%20name%3Dvalue\``
           : 'a parameter is unknown; special characters in a user name or password must be percent-encoded',
       );

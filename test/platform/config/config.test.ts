@@ -392,6 +392,7 @@ t.test('invalid combinations of variables are reported', async (t) => {
         ['postgres://user:password@db.example:70000/gatehouse', 'a port must be a number'],
         ['postgres://user:pass/word@db.example/gatehouse', 'percent-encoded'],
         ['postgres://user:pass?word@db.example/gatehouse', 'percent-encoded'],
+        ['postgres://user:12?word&d@db.example/gatehouse', 'percent-encoded'],
         ['postgres://user:100%@db.example/gatehouse', 'the password cannot be decoded'],
         ['postgres://user:password@::1/gatehouse', 'an IPv6 address must be in brackets|a port must be a number'],
         ['postgres://user:password@a,b,c:1/x?port=1,2', 'as many ports as hosts'],
@@ -431,7 +432,7 @@ t.test('invalid combinations of variables are reported', async (t) => {
     const faults = faultsOf({ SECRET, ...variables });
     t.equal(faults.length, 1, JSON.stringify(variables));
     t.match(faults[0], fault);
-    t.notMatch(faults[0], /password@|word@|:pass|100%@/);
+    t.notMatch(faults[0], /password@|word@|word is|:pass|100%@/);
   }
   for (const variables of [
     { DATABASE_URL },
