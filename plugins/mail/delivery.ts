@@ -144,17 +144,21 @@ export function createDelivery(
   };
 
   /** @param id id of a new registration; undefined: the latest one is sent again */
-  const writeRegistration = async (recipient: Recipient | undefined, id?: string) => {
+  const writeRegistration = async (recipient: Recipient | undefined, id?: string): Promise<WrittenMail | undefined> => {
     if (!recipient || !isApplicable.registration(recipient)) return undefined;
     if (id === undefined && !(await mayRegister(recipient))) return undefined;
     const now = clock();
     const pending = await readRegistrations(db, recipient.id, now);
     const registration = id === undefined ? pending[0] : pending.find((one) => one.id === id);
     if (!registration) return undefined;
-    // The registration must exist for as long as the link in this email can be used.
-    await extendRegistration(db, registration.id, new Date(now.getTime() + lifetimes.registration));
     const state = stateOfRegistration(recipient, registration.id);
-    return writeLink('registration', recipient, registration.url ?? pages.verifyEmail, state);
+    const written = await writeLink('registration', recipient, registration.url ?? pages.verifyEmail, state);
+    // The registration must exist for as long as the link in this email can be used.
+    const store = async () => {
+      await extendRegistration(db, registration.id, new Date(now.getTime() + lifetimes.registration));
+      return 'stored' as const;
+    };
+    return written && { ...written, store };
   };
 
   const writeReset = async (typed: string, url: string) => {
@@ -287,7 +291,7 @@ export function createDelivery(
       const isKnown = data.requestedFrom !== undefined && (await isFamiliar(mail.to, data));
       const exceeded = await exceededLimit(job, kind, mail.to, isKnown);
       if (exceeded) return drop(id, kind, exceeded);
-      // After the limits, so that an email that is not sent does not void the previous code.
+      // After the limits, so that an email that is not sent neither voids the previous code nor extends a registration.
       const stored = (await store?.(isKnown)) ?? 'stored';
       if (stored === 'too many') return drop(id, kind, 'pending');
       if (stored === 'outdated') return outdated;

@@ -98,15 +98,22 @@ function isRejection(error: unknown): error is Error {
 
 /**
  * If the mail server refuses EHLO and closes the connection, the error of the library does not contain the response. Therefore this
- * records the latest refusal on all connections, which are to the same server.
+ * records the latest refusal on all connections, which are to the same server. Refusals of a single email are not recorded: they concern
+ * no other email, and the library reports them.
  */
 function createRefusalRecord() {
   let count = 0;
   let latest: string | undefined;
-  const note = ({ tnx }: { tnx?: string }, line: unknown) => {
-    if (tnx !== 'server' || typeof line !== 'string' || !/^[45]\d\d[ -]/.test(line)) return;
+  /** The connections on which no email has been sent yet. */
+  const opening = new Set<string>();
+  const note = ({ tnx, sid = '' }: { tnx?: string; sid?: string }, line: unknown) => {
+    const text = String(line);
+    if (tnx === 'network' && text.includes(' established to ')) opening.add(sid);
+    if ((tnx === 'network' && text.includes('closed')) || (tnx === 'client' && /^MAIL FROM/i.test(text)))
+      opening.delete(sid);
+    if (tnx !== 'server' || !opening.has(sid) || !/^[45]\d\d[ -]/.test(text)) return;
     count++;
-    latest = line.slice(0, maxResponseLength);
+    latest = text.slice(0, maxResponseLength);
   };
   const ignore = () => {};
   return {

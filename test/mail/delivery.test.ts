@@ -398,6 +398,27 @@ t.test('if the mail server refuses an email, the log and the list of emails cont
   }
 });
 
+t.test('an email that fails does not get the response to another one', async (t) => {
+  const { lines, logger } = collectLog('warn');
+  const { app, port, ask, jobs } = await start(t, { EMAIL_SMTP_IGNORE_TLS: 'true' }, { logger });
+  const smtp = await startSmtp(t, port, {
+    onRcptTo: ({ address }, _session, done) => {
+      // The other recipient gets no response before the connection breaks.
+      if (!address.startsWith('bob@')) return;
+      done(Object.assign(new Error(`<${address}> unknown user`), { responseCode: 550 }));
+      setTimeout(() => smtp.cut(), 200);
+    },
+  });
+  for (const email of ['ada@example.com', 'bob@example.com']) await ask((await createUser(app, { email })).email);
+  await app.mail.deliverNow();
+  const [first, second] = await jobs();
+  t.match(second, { reason: /550 .*bob@example\.com/ });
+  t.match(first, { reason: /closed/ });
+  t.notMatch(first, { reason: /bob|550/ });
+  const responses = lines.flatMap(({ mail }) => (mail as { response?: string }).response ?? []);
+  t.equal(responses.length, 1, 'in the log');
+});
+
 t.test('a password reset is sent before invitations that were queued earlier', async (t) => {
   const service = await startWithAdmin(t);
   const { app, post } = service;

@@ -350,6 +350,32 @@ t.test('users who sign in from a crowded network get verification emails there',
   t.equal(await mails(member.email), 1);
 });
 
+t.test('an email that is dropped does not extend a registration', async (t) => {
+  const { app, register, letRegister, request, mails, clock } = await start(t);
+  await letRegister();
+  const email = 'newcomer@example.com';
+  await register(email, '198.51.100.1');
+  const resend = (remoteAddress: string) =>
+    request({ method: 'POST', url: '/users/register/resend', remoteAddress, payload: { email } });
+  const expiry = async () => {
+    await mails(email);
+    return (await app.db.select({ expiresAt: registrations.expiresAt }).from(registrations))[0]?.expiresAt;
+  };
+  const first = await expiry();
+  clock.advance(minute);
+  await resend('198.51.100.2');
+  const extended = await expiry();
+  t.not(String(extended), String(first), 'an email that is sent extends it');
+  for (let index = 3; index < 6; index++) await resend(`198.51.100.${index}`);
+  await expiry();
+  t.equal(await mails(email), 5);
+  const last = await expiry();
+  clock.advance(minute);
+  await resend('198.51.100.9');
+  t.strictSame(await expiry(), last, 'dropped');
+  t.equal(await mails(email), 5);
+});
+
 t.test('an email that is retried is counted once', async (t) => {
   const sent: string[] = [];
   let failures = 3;
