@@ -200,7 +200,7 @@ export const introspectionSchema = operation(
 export const revocationSchema = operation(
   'revokeToken',
   'Revoke a token',
-  'Revokes a token of the client, and everything that was issued for the same code (RFC 7009). The response is the same for unknown tokens.',
+  'Revokes a token of the client (RFC 7009). With a refresh token, everything that was issued for the same code ends; with an access token, only that token and those that were exchanged from it. The response is the same for unknown tokens.',
   {
     security: clientCredential,
     documented: {
