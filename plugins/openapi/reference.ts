@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { compressedFile, readStaticFile, type StaticFile } from '../http/static-files.js';
+import { createThreadPool } from '../platform/thread-pool.js';
 
 /** The files in `dist/pages/reference` that the page loads, with their media types (`scripts/build.mjs`). */
 const files = {
@@ -66,17 +67,35 @@ export async function referenceRoutes(app: FastifyInstance): Promise<void> {
   }
   const documents = {
     '/openapi.json': () => compressedFile(JSON.stringify(app.swagger()), 'application/json; charset=utf-8'),
-    '/openapi.yaml': () => compressedFile(app.swagger({ yaml: true }), 'application/yaml; charset=utf-8'),
+    '/openapi.yaml': async () =>
+      compressedFile(await asYaml(JSON.stringify(app.swagger())), 'application/yaml; charset=utf-8'),
   };
   for (const [url, write] of Object.entries(documents)) {
     // Written on first use, because the routes are complete only after the start.
     let written: Promise<StaticFile> | undefined;
     app.get(url, async (_request, reply) => {
-      written ??= write();
+      written ??= write().catch((error: unknown) => {
+        written = undefined;
+        throw error;
+      });
       return reply.sendStaticFile(await written);
     });
   }
 }
+
+/** Converts the document on a thread of its own, because that takes about a second. */
+async function asYaml(json: string): Promise<string> {
+  const program = new URL('./yaml-thread.js', import.meta.url);
+  const thread = createThreadPool<string, string>(program, { count: 1, resourceLimits });
+  try {
+    return await thread.run(json);
+  } finally {
+    await thread.close();
+  }
+}
+
+/** MB. The conversion takes about 100. */
+const resourceLimits = { maxOldGenerationSizeMb: 512 };
 
 /** Reads each file when it is first requested, because most instances never send the largest one. */
 function createFileReader(): (file: FileName) => StaticFile {

@@ -67,9 +67,13 @@ export function resolve(schema: Schema, { components }: Pick<Document, 'componen
   return name === undefined ? schema : (components.schemas[name] ?? {});
 }
 
-/** Yields every object in a value, outer objects first. */
+/** Yields every object in a value, outer objects first. A generator for each level would take several times as long. */
 export function* objectsIn(value: unknown): Generator<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null) return;
-  if (!Array.isArray(value)) yield value as Record<string, unknown>;
-  for (const item of Object.values(value)) yield* objectsIn(item);
+  const left = [value];
+  while (left.length > 0) {
+    const next = left.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    if (!Array.isArray(next)) yield next as Record<string, unknown>;
+    left.push(...Object.values(next).reverse());
+  }
 }

@@ -140,7 +140,7 @@ export const registration: readonly Mutation[] = [
     fault: 'the verification email cannot be requested again',
     edits: [
       {
-        find: "await mail.enqueue(tx, { kind: 'registration', email, requestedFrom: client.network });",
+        find: "await mail.enqueue(tx, { ...origin, kind: 'registration', email });",
         replace: '',
       },
     ],
