@@ -17,7 +17,7 @@ import { countPasskeys, deletePasskeysSince } from '../../db/queries/webauthn/pa
 import { reasonOfStatus } from '../../schemas/activity.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { ResetReport } from '../activity/service.js';
-import type { Client } from '../http/caller.js';
+import type { Client, Origin } from '../http/caller.js';
 import { isApplicable, linkStateOf, notMeStateOf, scopeOf } from '../mail/recipients.js';
 import type { Services } from '../platform/plugin.js';
 import { requireAllowedUrl } from '../platform/urls.js';
@@ -29,9 +29,10 @@ export interface PasswordReset {
    * enqueues the same job for every address and does not look up the user, so neither the response nor its time reveals anything.
    * Once too many links have been requested from this network, only users who have logged in from there still get one.
    * @param url where the link leads
+   * @param from who requests it, for the audit log
    * @throws {ApiError} INVALID_PAYLOAD if the URL is not allow-listed
    */
-  request(email: string, url: string | undefined, client: Client): Promise<void>;
+  request(email: string, url: string | undefined, from: Origin): Promise<void>;
   /** Sends a new link to the stored address of the user whose link was used or has expired. @throws {ApiError} INVALID_TOKEN, FORBIDDEN */
   sendAgain(token: string, client: Client): Promise<void>;
   /**
@@ -116,15 +117,13 @@ export function createPasswordReset({
     };
   };
 
-  const request: PasswordReset['request'] = async (email, url, client) => {
+  const request: PasswordReset['request'] = async (email, url, from) => {
     requireAllowedUrl('reset_url', url, allowList);
-    await requestMail(email, client, (origin) =>
+    await requestMail(email, from.client, (origin) =>
       db.transaction(async (tx) => {
         await mail.enqueue(tx, { ...origin, kind: 'reset', email, url: url ?? defaultUrl });
-        // The event names no user, because the address is not looked up here. What the caller typed may not even be an address.
-        await activity.record(tx, { userId: null, client }, [
-          { action: 'password_reset_request', collection: 'users' },
-        ]);
+        // The event has no item, because the address is not looked up here. What the caller typed may not even be an address.
+        await activity.record(tx, from, [{ action: 'password_reset_request', collection: 'users' }]);
       }),
     );
   };
@@ -135,7 +134,7 @@ export function createPasswordReset({
     sendAgain: async (token, client) => {
       const claims = linkTokens.readExpired(token, scopeOf.reset);
       const user = await findRecipient(db, claims.id);
-      if (user?.email && isApplicable.reset(user)) await request(user.email, undefined, client);
+      if (user?.email && isApplicable.reset(user)) await request(user.email, undefined, { userId: null, client });
     },
 
     secureAccount: async (token, client) => {
@@ -159,7 +158,7 @@ export function createPasswordReset({
         ]);
         return user;
       });
-      if (user.email && isApplicable.reset(user)) await request(user.email, undefined, client);
+      if (user.email && isApplicable.reset(user)) await request(user.email, undefined, { userId: null, client });
     },
 
     inspect: async (token) => {

@@ -18,7 +18,8 @@ export function requestPasswordReset(app: App): void {
       },
     },
     async (request, reply) => {
-      await app.passwordReset.request(request.body.email, request.body.reset_url, request.client);
+      const { principal, client, body } = request;
+      await app.passwordReset.request(body.email, body.reset_url, principal ?? { userId: null, client });
       return reply.code(204).send();
     },
   );

@@ -544,6 +544,13 @@ for (const [operation, work] of Object.entries(done)) {
   });
 }
 
+t.test('a signed-in user who requests a link to reset a password is recorded', async (t) => {
+  const { headers } = await post('/auth/password/request', { email: newEmail() }, asAdmin);
+  t.match(await recorded(app, headers['x-request-id']), [
+    { action: 'password_reset_request', user: me.id, item: null },
+  ]);
+});
+
 t.test('a request that changes nothing is not recorded', async (t) => {
   const { id, email } = await createUser(app);
   for (const [what, response] of [

@@ -72,9 +72,9 @@ export const answersAndMails: readonly Mutation[] = [
     edits: [
       {
         under: 'plugins/password-reset/service.ts',
-        find: 'await requestMail(email, client, (origin) =>',
+        find: 'await requestMail(email, from.client, (origin) =>',
         replace:
-          "if (!(await findRecipientByEmail(db, email))) throw new ApiError('INVALID_CREDENTIALS');\nawait requestMail(email, client, (origin) =>",
+          "if (!(await findRecipientByEmail(db, email))) throw new ApiError('INVALID_CREDENTIALS');\nawait requestMail(email, from.client, (origin) =>",
       },
       {
         under: 'plugins/password-reset/service.ts',
