@@ -71,10 +71,9 @@ const userCount = () => app.db.$count(users);
 
 let people = 0;
 
-/** Creates an account at the provider. Its name is its `sub`, unless `claims` overrides it. */
-function newPerson(claims: Partial<Claims> = {}) {
-  const name = `person-${++people}`;
-  const email = `${name}@example.com`;
+/** Creates an account at the provider. Its name is also its `sub`. */
+function newPerson({ sub: name = `person-${++people}`, ...claims }: Partial<Claims> = {}) {
+  const email = `${name.toLowerCase()}@example.com`;
   const all = { sub: name, email, email_verified: true, given_name: 'Ada', family_name: 'Lovelace', ...claims };
   provider.setAccount(name, all);
   return { name, email, change: (changed: object) => provider.setAccount(name, { ...all, ...changed }) };
@@ -299,8 +298,8 @@ t.test('a later login signs in the same user', async (t) => {
 
   t.test('an identifier in another letter case belongs to another account', async (t) => {
     const count = await userCount();
-    change({ sub: name.toUpperCase(), email: `other-${email}` });
-    await succeeds(t, 'in-json', name, 'upper case');
+    const other = newPerson({ sub: name.toUpperCase(), email: `other-${email}` });
+    await succeeds(t, 'in-json', other.name, 'upper case');
     t.equal(await userCount(), count + 1);
     t.equal((await sessionsOf(app, first.id)).length, 2);
   });
