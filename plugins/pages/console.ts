@@ -5,7 +5,6 @@ export const consolePage = (path: string): Page => ({
   application: 'console',
   name: 'console',
   returnTo: path,
-  showsLogos: true,
   isWrittenByScripts: true,
   add: ({ project, languages }) => ({ data: { project: project.project_name, logo: project.project_logo, languages } }),
 });

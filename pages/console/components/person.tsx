@@ -28,16 +28,21 @@ const hueOf = (person: Person): number => {
   return sum % hues;
 };
 
+/** Whether a picture is on the server of the console. From any other one, its owner would learn who looks at the picture, and when. */
+function isOwnPicture(url: string): boolean {
+  try {
+    return new URL(url).origin === location.origin;
+  } catch {
+    return false;
+  }
+}
+
 /** The user's picture, or their initials. Their name is beside it. */
 export function Avatar({ person, size = 'small' }: { person: Person; size?: 'small' | 'large' }) {
-  const isUrl = person.avatar?.startsWith('https://');
+  const { avatar } = person;
   return (
     <span class={`avatar avatar-${size} hue-${hueOf(person)}`} aria-hidden="true">
-      {isUrl ? (
-        <img src={person.avatar ?? ''} alt="" referrerpolicy="no-referrer" loading="lazy" />
-      ) : (
-        initialsOf(person)
-      )}
+      {avatar && isOwnPicture(avatar) ? <img src={avatar} alt="" loading="lazy" /> : initialsOf(person)}
     </span>
   );
 }

@@ -26,7 +26,7 @@ export interface Person {
   context: BrowserContext;
   /** Opens a page of the service and waits until its script has run. */
   open(path: string): Promise<void>;
-  /** The errors, warnings, and CSP violations on the console, and the account pages' requests to other hosts, since the last call. */
+  /** The errors, warnings, and CSP violations on the console, and the requests of the account pages and of the console to other hosts, since the last call. */
   complaints(): string[];
   /** The text of the first visible message or fault. */
   said(kind: 'alert' | 'status' | 'fault'): Promise<string>;
@@ -80,7 +80,7 @@ export async function newPerson(
   const { origin } = new URL(service.url);
   page.on('request', (request) => {
     const { protocol, origin: target } = new URL(request.url());
-    const isOwnPage = page.url().startsWith(`${origin}/account`);
+    const isOwnPage = ['/account', '/console'].some((path) => page.url().startsWith(`${origin}${path}`));
     if (!isOwnPage || request.isNavigationRequest() || protocol === 'data:' || target === origin) return;
     complaints.push(`a request to ${target}`);
   });
