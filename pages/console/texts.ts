@@ -60,10 +60,13 @@ export function failureMessage(failure: unknown): string {
 
 const dates = new Intl.DateTimeFormat(page.language, { dateStyle: 'medium', timeStyle: 'short' });
 const days = new Intl.DateTimeFormat(page.language, { dateStyle: 'medium' });
+const utcDays = new Intl.DateTimeFormat(page.language, { dateStyle: 'medium', timeZone: 'UTC' });
 const relative = new Intl.RelativeTimeFormat(page.language, { numeric: 'auto', style: 'short' });
 
 export const timeText = (time: string): string => dates.format(new Date(time));
 export const dayText = (time: string | Date): string => days.format(new Date(time));
+/** The name of a day in UTC, in which the statistics are counted. It must not become another day in the user's time zone. */
+export const utcDayText = (day: string): string => utcDays.format(new Date(day));
 
 const units = [
   ['year', 31_536_000],

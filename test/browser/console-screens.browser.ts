@@ -224,6 +224,18 @@ t.test('a user is found, suspended, and activated again without a mouse', async 
   t.strictSame(complaints(), []);
 });
 
+t.test('the statistics name the days in UTC, in any time zone, and do not invent numbers', async (t) => {
+  const { page, open, complaints } = await signedIn(administrator, { timezoneId: 'America/New_York' });
+  await open('/console/overview?interval=month');
+  const months = page.getByRole('table', { name: 'Active users' }).getByRole('row');
+  await months.nth(1).waitFor();
+  const rows = (await months.allInnerTexts()).slice(1);
+  t.equal(rows.length, 12);
+  for (const row of rows) t.match(row, /^\w{3} 1, \d{4}/);
+  t.match(rows[0], /–$/, 'nothing was counted so long ago');
+  t.strictSame(complaints(), []);
+});
+
 t.test('on a phone, the actions are on the screen', async (t) => {
   const { page, open } = await signedIn(administrator, { viewport: { width: 320, height: 700 } });
   await open(`/console/users/${ada.id}`);

@@ -3,7 +3,8 @@ import { numberText, t } from '../texts.js';
 
 interface Series {
   name: string;
-  values: readonly number[];
+  /** Null: not known. */
+  values: readonly (number | null)[];
   tone: 'accent' | 'good' | 'bad';
 }
 
@@ -16,6 +17,8 @@ interface Props {
 
 const width = 640;
 const height = 160;
+
+const valueText = (value: number | null | undefined): string => (typeof value === 'number' ? numberText(value) : '–');
 
 /** Bars over time, with the numbers as a table for screen readers. */
 export function BarChart({ label, points, series }: Props) {
@@ -47,7 +50,7 @@ export function BarChart({ label, points, series }: Props) {
           let below = 0;
           return (
             <g key={point}>
-              <title>{`${point}: ${series.map(({ name, values }) => `${name} ${numberText(values[index] ?? 0)}`).join(', ')}`}</title>
+              <title>{`${point}: ${series.map(({ name, values }) => `${name} ${valueText(values[index])}`).join(', ')}`}</title>
               <rect x={index * step} y="0" width={step} height={height} class="hit" />
               {series.map(({ name, values, tone }) => {
                 const size = ((values[index] ?? 0) / top) * (height - 2);
@@ -88,7 +91,7 @@ export function BarChart({ label, points, series }: Props) {
               <tr key={point}>
                 <th scope="row">{point}</th>
                 {series.map(({ name, values }) => (
-                  <td key={name}>{numberText(values[index] ?? 0)}</td>
+                  <td key={name}>{valueText(values[index])}</td>
                 ))}
               </tr>
             ))}

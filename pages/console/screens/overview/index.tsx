@@ -9,7 +9,7 @@ import { BarChart } from '../../components/chart.js';
 import { Failure } from '../../components/failure.js';
 import { Icon, type IconName } from '../../components/icon.js';
 import { Card, Screen, Tabs } from '../../components/layout.js';
-import { dayText, numberText, type TextKey, t, timeText } from '../../texts.js';
+import { numberText, type TextKey, t, timeText, utcDayText } from '../../texts.js';
 
 type Interval = Schemas['Statistics']['interval'];
 type Counts = Schemas['IntervalCounts'];
@@ -52,7 +52,7 @@ export default function Overview() {
   const { data, failure, reload } = useApi('/statistics', { query: { interval }, refreshMs: 60_000 });
   const statistics = data?.data;
   const intervals = statistics?.intervals ?? [];
-  const names = intervals.map(({ start }) => (interval === 'hour' ? timeText(start) : dayText(start)));
+  const names = intervals.map(({ start }) => (interval === 'hour' ? timeText(start) : utcDayText(start)));
   return (
     <Screen title={t('nav_overview')}>
       <Tabs
@@ -92,7 +92,7 @@ export default function Overview() {
                 label={t('overview_active')}
                 points={names}
                 series={[
-                  { name: t('overview_active'), values: intervals.map((one) => one.active_users ?? 0), tone: 'good' },
+                  { name: t('overview_active'), values: intervals.map((one) => one.active_users), tone: 'good' },
                 ]}
               />
             </Card>
