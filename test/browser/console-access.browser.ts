@@ -180,6 +180,12 @@ t.test('the simulator says what somebody may do and why, and who may read a fiel
   const line = page.getByRole('listitem').filter({ hasText: 'Policy Directory' }).first();
   await line.getByText('where Status is Active').waitFor();
   await line.getByRole('link', { name: 'Editor' }).waitFor();
+  await call('POST', '/permissions', { policy: desk, collection: 'users', action: 'update', fields: ['*'] });
+  await open('/console/simulator?view=who&action=update&field=title');
+  await page.getByText('Policy Desk').waitFor();
+  await open('/console/simulator?view=who&action=update&field=role');
+  await page.getByText('Policy Administrator').waitFor();
+  t.equal(await page.getByText('Policy Desk').count(), 0, 'no rule lets others write it');
   t.strictSame(person.complaints(), []);
 });
 

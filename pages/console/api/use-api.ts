@@ -1,7 +1,9 @@
 import useSWR, { mutate } from 'swr';
 import type { ApiFailure } from '../../kit/api-failure.js';
+import { useAccess } from '../app/access.js';
 import type { Collection } from '../model/fields.js';
 import { type Query, read, urlOf } from './client.js';
+import { readableQuery } from './readable-query.js';
 import type { PathWith, ResultOf } from './types.js';
 
 export interface Loaded<T> {
@@ -20,12 +22,14 @@ interface Options {
   refreshMs?: number;
 }
 
-/** Reads from the API, and again when the user returns to the tab. @param path undefined: nothing is read */
+/** Reads from the API what the caller may read, and again when the user returns to the tab. @param path undefined: nothing is read */
 export function useApi<P extends PathWith<'get'>>(
   path: P | undefined,
   options: Options = {},
 ): Loaded<ResultOf<P, 'get'>> {
-  const key = path === undefined ? null : urlOf(path, options);
+  const access = useAccess();
+  const query = path === undefined ? {} : readableQuery(access, path, options.query ?? {});
+  const key = path === undefined ? null : urlOf(path, { ...options, query });
   const { data, error, isLoading, mutate } = useSWR<ResultOf<P, 'get'>, ApiFailure>(key, read, {
     keepPreviousData: true,
     refreshInterval: options.refreshMs ?? 0,

@@ -1,7 +1,7 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Schemas } from '../api/types.js';
-import type { Collection } from '../model/fields.js';
+import { type Collection, isOnlyForAdministrators } from '../model/fields.js';
 
 type Action = 'create' | 'read' | 'update' | 'delete';
 type Permissions = Schemas['MyPermissions'];
@@ -24,22 +24,36 @@ export interface Access {
   canAll(action: Action, collection: Collection): boolean;
   /** Whether a field may be read, or written. */
   canUse(action: Action, collection: Collection | 'sessions', field: string): boolean;
+  /** Whether the caller may invite users, to whom the API then gives a role. */
+  mayInvite: boolean;
 }
+
+/** Fields of users that are derived from the audit log. The API returns them to callers who may read all of it. */
+const derivedFromActivity = ['locked_until', 'has_password', 'last_failure'];
+/** What an invitation writes. */
+const invitationFields = ['email', 'role', 'status'];
 
 export function accessOf(me: Me, isAdmin: boolean, permissions: Permissions): Access {
   const entry = (collection: string, action: Action) => permissions[collection]?.[action];
   const can: Access['can'] = (action, collection) =>
     isAdmin || ['partial', 'full'].includes(entry(collection, action)?.access ?? 'none');
+  const canAll: Access['canAll'] = (action, collection) => isAdmin || entry(collection, action)?.access === 'full';
+  const isAllowed = (action: Action, collection: string, field: string) => {
+    const { access = 'none', fields = [] } = entry(collection, action) ?? {};
+    return access !== 'none' && (fields.includes('*') || fields.includes(field));
+  };
   return {
     me,
     isAdmin,
     can,
-    canAll: (action, collection) => isAdmin || entry(collection, action)?.access === 'full',
+    canAll,
     canUse: (action, collection, field) => {
       if (isAdmin) return true;
-      const { fields = [] } = entry(collection, action) ?? {};
-      return can(action, collection) && (fields.includes('*') || fields.includes(field));
+      if (action === 'read' && collection === 'users' && derivedFromActivity.includes(field))
+        return canAll('read', 'activity') && isAllowed('read', 'activity', '*');
+      return isAllowed(action, collection, field) && !isOnlyForAdministrators(action, collection, field);
     },
+    mayInvite: isAdmin || invitationFields.every((name) => isAllowed('create', 'users', name)),
   };
 }
 

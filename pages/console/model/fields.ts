@@ -30,6 +30,17 @@ export const fieldsOf = (collection: Collection): readonly Field[] => collection
 export const fieldOf = (collection: Collection, name: string): Field | undefined =>
   fieldsOf(collection).find((field) => field.name === name);
 
+/** What the API lets only administrators write, whatever the permissions say. */
+const onlyForAdministrators: Readonly<Record<string, readonly string[]>> = {
+  users: ['role', 'policies', 'auth_data', 'last_access'],
+  roles: ['parent', 'policies'],
+  policies: ['ip_access', 'enforce_tfa', 'admin_access', 'app_access'],
+  permissions: collections.permissions.map(({ name }) => name),
+};
+
+export const isOnlyForAdministrators = (action: string, collection: string, field: string): boolean =>
+  (action === 'create' || action === 'update') && (onlyForAdministrators[collection]?.includes(field) ?? false);
+
 /** The field at the end of a path through relations, such as `role.parent`. */
 export function fieldAt(collection: Collection, [name = '', ...rest]: readonly string[]): Field | undefined {
   const field = fieldOf(collection, name);

@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks';
-import { Link } from 'wouter-preact';
 import { useApi } from '../../api/use-api.js';
 import { useNames } from '../../api/use-names.js';
 import { useAccess } from '../../app/access.js';
 import { useUrlState } from '../../app/url-state.js';
 import { usePage } from '../../app/use-page.js';
-import { Actor, actorFields, type ActorEvent as Event } from '../../components/actor.js';
+import { Actor, actorFields, type ActorEvent as Event, UserLink } from '../../components/actor.js';
 import { Badge } from '../../components/badge.js';
 import { Button } from '../../components/button.js';
 import { Dialog } from '../../components/dialog.js';
@@ -33,7 +32,7 @@ interface ConcernedProps {
 function Concerned({ collection, item, name }: ConcernedProps) {
   const kind = collection ? (textIfAny(`nav_${collection}`) ?? fieldText(collection)) : '–';
   if (collection !== 'users' || !item) return <>{kind}</>;
-  return <Link href={`/users/${item}`}>{name ?? item}</Link>;
+  return <UserLink id={item}>{name ?? item}</UserLink>;
 }
 
 const columns: readonly Column<Event>[] = [
@@ -60,7 +59,8 @@ export default function ActivityScreen() {
   const [state, change] = useUrlState<'action' | 'outcome' | 'user' | 'live'>();
   const [opened, setOpened] = useState<Event>();
   const { action = '', outcome = '', user, live } = state;
-  const picked = useApi(user === undefined ? undefined : '/users/{id}', {
+  const { can, isAdmin } = useAccess();
+  const picked = useApi(user === undefined || !can('read', 'users') ? undefined : '/users/{id}', {
     params: { id: user ?? '' },
     query: { fields: 'id,first_name,last_name,email' },
   });
@@ -78,7 +78,6 @@ export default function ActivityScreen() {
     },
     { refreshMs: live === undefined ? 0 : liveMs },
   );
-  const { can, isAdmin } = useAccess();
   const [isVerifying, setIsVerifying] = useState(false);
   const names = useNames(
     can('read', 'users')
@@ -128,12 +127,14 @@ export default function ActivityScreen() {
           options={choicesOf('outcome', choiceText)}
           onChange={(next) => change({ outcome: next })}
         />
-        <Picker
-          kind="users"
-          label={t('activity_who')}
-          value={user === undefined ? undefined : { id: user, name: nameOf(picked.data?.data ?? {}, user) }}
-          onChange={(next) => change({ user: next?.id })}
-        />
+        {(can('read', 'users') || user !== undefined) && (
+          <Picker
+            kind="users"
+            label={t('activity_who')}
+            value={user === undefined ? undefined : { id: user, name: nameOf(picked.data?.data ?? {}, user) }}
+            onChange={(next) => change({ user: next?.id })}
+          />
+        )}
       </div>
       <Failure failure={list.failure} retry={list.reload} />
       <Table

@@ -1,10 +1,10 @@
-import { Link } from 'wouter-preact';
 import { post } from '../../api/client.js';
 import type { Mail } from '../../api/types.js';
 import { useApi } from '../../api/use-api.js';
 import { useNames } from '../../api/use-names.js';
 import { useAccess } from '../../app/access.js';
 import { useUrlState } from '../../app/url-state.js';
+import { UserLink } from '../../components/actor.js';
 import { StatusBadge } from '../../components/badge.js';
 import { Button } from '../../components/button.js';
 import { Failure } from '../../components/failure.js';
@@ -44,7 +44,7 @@ export default function Emails() {
       key: 'email',
       title: t('emails_to'),
       cell: ({ email, user }) =>
-        user ? <Link href={`/users/${user}`}>{names.get(user) ?? email ?? user}</Link> : (email ?? '–'),
+        user ? <UserLink id={user}>{names.get(user) ?? email ?? user}</UserLink> : (email ?? '–'),
     },
     { key: 'state', title: t('emails_state'), cell: ({ state: name }) => <StatusBadge status={name} /> },
     {

@@ -18,9 +18,20 @@ import { fieldText, t } from '../../texts.js';
 
 type Invited = User & { role?: { id: string; name: string } | null };
 
+const role: Column<Invited> = {
+  key: 'role',
+  title: fieldText('role'),
+  cell: (user) => user.role?.name ?? <span class="muted">{t('none')}</span>,
+};
+const since: Column<Invited> = {
+  key: 'created_at',
+  title: t('invitations_since'),
+  cell: ({ created_at }) => <Ago time={created_at} />,
+};
+
 /** The users who have been invited and have not accepted yet. */
 export default function Invitations() {
-  const { can } = useAccess();
+  const { can, canUse, mayInvite } = useAccess();
   const [state, change] = useUrlState<'q' | 'new'>();
   const { q = '' } = state;
   const list = usePage<Invited>('/users', {
@@ -30,10 +41,9 @@ export default function Invitations() {
     // The order in which they were created. Unlike the time, it is indexed.
     sort: '-id',
   });
-  const mayInvite = can('create', 'users');
 
-  const resend = ({ email, role }: Invited) => {
-    if (email) askToResend({ email, name: email, role: role?.id });
+  const resend = ({ email, role: held }: Invited) => {
+    if (email) askToResend({ email, name: email, role: held?.id });
   };
   const revoke = (user: Invited) =>
     ask({
@@ -47,6 +57,21 @@ export default function Invitations() {
       },
     });
 
+  const actions: Column<Invited> = {
+    key: 'actions',
+    title: t('user_actions'),
+    align: 'end',
+    cell: (user) => (
+      <span class="cell-actions">
+        {mayInvite && <Button onPress={() => resend(user)}>{t('invitations_resend')}</Button>}
+        {can('delete', 'users') && (
+          <Button kind="danger" onPress={() => revoke(user)}>
+            {t('invitations_revoke')}
+          </Button>
+        )}
+      </span>
+    ),
+  };
   const columns: readonly Column<Invited>[] = [
     {
       key: 'email',
@@ -57,27 +82,9 @@ export default function Invitations() {
         </Link>
       ),
     },
-    { key: 'role', title: fieldText('role'), cell: ({ role }) => role?.name ?? <span class="muted">{t('none')}</span> },
-    {
-      key: 'created_at',
-      title: t('invitations_since'),
-      cell: ({ created_at }) => <Ago time={created_at} />,
-    },
-    {
-      key: 'actions',
-      title: t('user_actions'),
-      align: 'end',
-      cell: (user) => (
-        <span class="cell-actions">
-          {mayInvite && <Button onPress={() => resend(user)}>{t('invitations_resend')}</Button>}
-          {can('delete', 'users') && (
-            <Button kind="danger" onPress={() => revoke(user)}>
-              {t('invitations_revoke')}
-            </Button>
-          )}
-        </span>
-      ),
-    },
+    ...(canUse('read', 'users', 'role') && canUse('read', 'roles', 'name') ? [role] : []),
+    ...(canUse('read', 'users', 'created_at') ? [since] : []),
+    ...(mayInvite || can('delete', 'users') ? [actions] : []),
   ];
   const inviteButton = (
     <Button kind="primary" icon="plus" onPress={() => change({ new: 'yes' })}>

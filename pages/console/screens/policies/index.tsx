@@ -14,7 +14,6 @@ import { TextField } from '../../components/field.js';
 import { Form } from '../../components/form.js';
 import { Empty, Screen } from '../../components/layout.js';
 import { PolicyBadges } from '../../components/rules/policy-badges.js';
-import { readable } from '../../components/rules/readable.js';
 import { SearchField } from '../../components/search-field.js';
 import { type Column, Pager, Table } from '../../components/table.js';
 import { toast } from '../../components/toast.js';
@@ -62,9 +61,9 @@ const listed = [
 /** The list of policies. */
 export default function Policies() {
   const [{ q = '', sort = 'name', create }, change] = useUrlState<'q' | 'sort' | 'create'>();
-  const { isAdmin, canUse } = useAccess();
+  const { isAdmin } = useAccess();
   const list = usePage<Row>('/policies', {
-    fields: readable(canUse, 'policies', listed),
+    fields: listed,
     search: q,
     sort,
   });

@@ -3,7 +3,7 @@ import { useLocation } from 'wouter-preact';
 import { patch, remove } from '../../api/client.js';
 import type { Permission, Policy } from '../../api/types.js';
 import { changed, useApi } from '../../api/use-api.js';
-import { type Access, useAccess } from '../../app/access.js';
+import { useAccess } from '../../app/access.js';
 import type { ScreenProps } from '../../app/screens.js';
 import { Button } from '../../components/button.js';
 import { ask, Dialog } from '../../components/dialog.js';
@@ -13,7 +13,6 @@ import { Form } from '../../components/form.js';
 import { Icon } from '../../components/icon.js';
 import { Card, Copyable, Screen } from '../../components/layout.js';
 import { PolicyBadges } from '../../components/rules/policy-badges.js';
-import { readable } from '../../components/rules/readable.js';
 import { useRuleCollections } from '../../components/rules/rule-collections.js';
 import { Simulation } from '../../components/rules/simulation.js';
 import { toast } from '../../components/toast.js';
@@ -29,36 +28,20 @@ export type PolicyItem = Omit<Policy, 'permissions' | 'roles' | 'users'> & {
   roles?: { id: string; name: string }[] | null;
 };
 
-const ownFields = ['id', 'name', 'description', 'admin_access', 'app_access', 'enforce_tfa', 'ip_access'];
-
-/** The fields of the policy, its rules, and its roles that the caller may read. */
-const fieldsFor = ({ can, canUse }: Access): string[] => [
-  ...readable(canUse, 'policies', ownFields),
-  ...(canUse('read', 'policies', 'roles') && can('read', 'roles')
-    ? readable(canUse, 'roles', ['id', 'name'], 'roles.')
-    : []),
-  ...(canUse('read', 'policies', 'permissions') && can('read', 'permissions') ? ['permissions.*'] : []),
-];
+const fields = 'id,name,description,admin_access,app_access,enforce_tfa,ip_access,roles.id,roles.name,permissions.*';
 
 /** One policy: its rules, its options, and the roles and users that it is assigned to. */
 export default function PolicyScreen({ params: { id = '' } }: ScreenProps) {
-  const access = useAccess();
-  const { isAdmin, can } = access;
+  const { isAdmin, can } = useAccess();
   const [isEditing, setIsEditing] = useState(false);
   const collections = useRuleCollections();
-  const { data, failure, reload } = useApi('/policies/{id}', { params: { id }, query: { fields: fieldsFor(access) } });
+  const { data, failure, reload } = useApi('/policies/{id}', { params: { id }, query: { fields } });
   const policy = data?.data as PolicyItem | undefined;
   const parent = { href: '/policies', text: t('nav_policies') };
-  if (failure)
-    return (
-      <Screen title={t('policy_title')} parent={parent}>
-        <Failure failure={failure} retry={reload} />
-      </Screen>
-    );
   if (policy?.id !== id)
     return (
       <Screen title={t('policy_title')} parent={parent}>
-        <div class="screen-loading" aria-busy="true" />
+        {failure ? <Failure failure={failure} retry={reload} /> : <div class="screen-loading" aria-busy="true" />}
       </Screen>
     );
   const [role] = policy.roles ?? [];
@@ -84,6 +67,7 @@ export default function PolicyScreen({ params: { id = '' } }: ScreenProps) {
         </>
       }
     >
+      <Failure failure={failure} retry={reload} />
       {policy.admin_access && (
         <div class="notice notice-warning">
           <Icon name="warning" />

@@ -3,7 +3,7 @@ import { Link, useLocation } from 'wouter-preact';
 import { get, patch, remove } from '../../api/client.js';
 import type { Permission, Role } from '../../api/types.js';
 import { changed, useApi } from '../../api/use-api.js';
-import { type Access, useAccess } from '../../app/access.js';
+import { useAccess } from '../../app/access.js';
 import type { ScreenProps } from '../../app/screens.js';
 import { Button } from '../../components/button.js';
 import { ask, Dialog } from '../../components/dialog.js';
@@ -12,7 +12,6 @@ import { TextField } from '../../components/field.js';
 import { Form } from '../../components/form.js';
 import { Copyable, Empty, Screen, Tabs } from '../../components/layout.js';
 import { ManyPicker, type Picked, Picker } from '../../components/picker.js';
-import { readable } from '../../components/rules/readable.js';
 import type { PolicyOptions } from '../../components/rules/sentence.js';
 import { toast } from '../../components/toast.js';
 import { fieldText, t, tn } from '../../texts.js';
@@ -33,28 +32,11 @@ export type RoleItem = Omit<Role, 'parent' | 'children' | 'policies'> & {
   policies?: PolicyOfRole[] | null;
 };
 
-const ownFields = ['id', 'name', 'description'];
-const policyFields = ['id', 'name', 'admin_access', 'app_access', 'enforce_tfa', 'ip_access'];
-
-/** The fields of the role, its relatives, and its policies that the caller may read. */
-function fieldsFor({ can, canUse }: Access): string[] {
-  const has = (field: string) => canUse('read', 'roles', field);
-  const policies = (prefix: string) =>
-    has('policies') && can('read', 'policies')
-      ? [
-          ...readable(canUse, 'policies', policyFields, `${prefix}policies.`),
-          ...(canUse('read', 'policies', 'permissions') && can('read', 'permissions')
-            ? [`${prefix}policies.permissions.*`]
-            : []),
-        ]
-      : [];
-  return [
-    ...readable(canUse, 'roles', ownFields),
-    ...policies(''),
-    ...(has('parent') ? [...readable(canUse, 'roles', ['id', 'name'], 'parent.'), ...policies('parent.')] : []),
-    ...(has('children') ? readable(canUse, 'roles', ['id', 'name'], 'children.') : []),
-  ];
-}
+const policyFields = ['id', 'name', 'admin_access', 'app_access', 'enforce_tfa', 'ip_access', 'permissions.*'];
+const fields = [
+  ...['id', 'name', 'description', 'parent.id', 'parent.name', 'children.id', 'children.name'],
+  ...policyFields.flatMap((name) => [`policies.${name}`, `parent.policies.${name}`]),
+];
 
 /** More users are not counted when a role is deleted. */
 const maxCounted = 100;
@@ -62,22 +44,15 @@ const maxCounted = 100;
 /** One role: what its users may do, and who they are. */
 export default function RoleScreen({ params }: ScreenProps) {
   const { id = '', part } = params;
-  const access = useAccess();
-  const { isAdmin, can } = access;
+  const { isAdmin, can } = useAccess();
   const [isEditing, setIsEditing] = useState(false);
-  const { data, failure, reload } = useApi('/roles/{id}', { params: { id }, query: { fields: fieldsFor(access) } });
+  const { data, failure, reload } = useApi('/roles/{id}', { params: { id }, query: { fields } });
   const role = data?.data as RoleItem | undefined;
   const parent = { href: '/roles', text: t('nav_roles') };
-  if (failure)
-    return (
-      <Screen title={t('role_title')} parent={parent}>
-        <Failure failure={failure} retry={reload} />
-      </Screen>
-    );
   if (role?.id !== id)
     return (
       <Screen title={t('role_title')} parent={parent}>
-        <div class="screen-loading" aria-busy="true" />
+        {failure ? <Failure failure={failure} retry={reload} /> : <div class="screen-loading" aria-busy="true" />}
       </Screen>
     );
   const showsMembers = can('read', 'users');
@@ -104,6 +79,7 @@ export default function RoleScreen({ params }: ScreenProps) {
         </>
       }
     >
+      <Failure failure={failure} retry={reload} />
       <Tabs
         label={role.name}
         tabs={[

@@ -42,7 +42,8 @@ export function Members({ role }: { role: RoleItem }) {
     filter: { role: { _eq: role.id } },
     fields: 'id,first_name,last_name,email,avatar,status',
     search: q,
-    sort: '-created_at',
+    // The order in which they were created. Unlike the time, it is indexed with the role.
+    sort: '-id',
   });
   const addMembers = (
     <Button kind="primary" icon="plus" onPress={() => change({ add: 'members' })}>

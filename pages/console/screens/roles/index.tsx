@@ -7,7 +7,6 @@ import { Button } from '../../components/button.js';
 import { Failure } from '../../components/failure.js';
 import { Empty, Screen } from '../../components/layout.js';
 import { usersHref } from '../../components/rules/members.js';
-import { readable } from '../../components/rules/readable.js';
 import { SearchField } from '../../components/search-field.js';
 import { type Column, Pager, Table } from '../../components/table.js';
 import { fieldText, numberText, t } from '../../texts.js';
@@ -55,13 +54,10 @@ const members: Column<Row> = {
 /** The list of roles. */
 export default function Roles() {
   const [{ q = '', sort = 'name' }, change] = useUrlState<'q' | 'sort'>();
-  const { isAdmin, can, canUse } = useAccess();
+  const { isAdmin, can } = useAccess();
   const [, navigate] = useLocation();
   const list = usePage<Row>('/roles', {
-    fields: [
-      ...readable(canUse, 'roles', ['id', 'name', 'description', 'policies']),
-      ...(canUse('read', 'roles', 'parent') ? readable(canUse, 'roles', ['id', 'name'], 'parent.') : []),
-    ],
+    fields: 'id,name,description,policies,parent.id,parent.name',
     search: q,
     sort,
   });

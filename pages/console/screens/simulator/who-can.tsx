@@ -11,6 +11,7 @@ import { type Action, actionsOn, fieldNames, type Rule, ruleFields, ruleOf } fro
 import { useRuleCollections } from '../../components/rules/rule-collections.js';
 import { collectionText, filterText } from '../../components/rules/sentence.js';
 import { simulatorHref } from '../../components/rules/simulation.js';
+import { isOnlyForAdministrators } from '../../model/fields.js';
 import { fieldText, t } from '../../texts.js';
 import type { StateProps } from './index.js';
 
@@ -56,7 +57,10 @@ export function WhoCan({ state, change }: StateProps) {
   const settings = useApi(can('read', 'settings') ? '/settings' : undefined, { query: { fields: 'public_policy' } });
   const failure = rules.failure ?? wide.failure ?? children.failure;
   const found = ((rules.data?.data ?? []) as unknown as RuleWithPolicy[]).filter(
-    (rule) => asked === 'delete' || rule.fields?.includes('*') || rule.fields?.includes(shownField),
+    ({ fields: allowed }) =>
+      asked === 'delete' ||
+      (!isOnlyForAdministrators(asked, collection, shownField) &&
+        (allowed?.includes('*') || allowed?.includes(shownField))),
   );
   const nameOfId = useNames(
     found.map((rule) => ruleOf(rule as unknown as Permission)),

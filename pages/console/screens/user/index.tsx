@@ -13,6 +13,7 @@ import { Actions } from './actions.js';
 import { Applications } from './applications.js';
 import { History } from './history.js';
 import { Profile } from './profile.js';
+import { useReach } from './reach.js';
 import { Rights } from './rights.js';
 import { Security } from './security.js';
 
@@ -23,18 +24,16 @@ export type UserItem = Omit<User, 'role' | 'policies'> & {
   policies?: { id: string; name: string }[] | null;
 };
 
-/** The fields that are read with the names of the items, and their collections. */
-const related = [
-  ['role', 'roles'],
-  ['policies', 'policies'],
-] as const;
+const fields = '*,role.id,role.name,policies.id,policies.name,locked_until,has_password,last_failure';
+
+const isNamed = (item: unknown): boolean => item === null || (typeof item === 'object' && 'name' in item);
 
 /** Without roles and policies whose names the caller may not read: they are only IDs. */
 function withNames({ role, policies, ...user }: User): UserItem {
   return {
     ...user,
-    ...(typeof role === 'string' ? {} : { role }),
-    ...(policies?.some((policy) => typeof policy === 'string') ? {} : { policies }),
+    ...(isNamed(role) ? { role } : {}),
+    ...(policies?.every(isNamed) === false ? {} : { policies }),
   } as UserItem;
 }
 
@@ -60,38 +59,23 @@ const isPartName = (name: string): name is PartName => name in parts;
 export default function UserScreen({ params }: ScreenProps) {
   const { id = '', part = 'profile' } = params;
   const access = useAccess();
-  const seesEvents = access.can('read', 'activity');
-  const fields = [
-    '*',
-    ...related
-      .filter(([field, name]) => access.canUse('read', 'users', field) && access.canUse('read', name, 'name'))
-      .map(([field]) => `${field}.id,${field}.name`),
-    ...(seesEvents ? ['locked_until', 'has_password', 'last_failure'] : []),
-  ];
-  const { data, failure, reload } = useApi('/users/{id}', { params: { id }, query: { fields: fields.join() } });
+  const { data, failure, reload } = useApi('/users/{id}', { params: { id }, query: { fields } });
   const user = data && withNames(data.data);
+  const isInReach = useReach(user?.id === id ? user : undefined);
   const parent = { href: '/users', text: t('nav_users') };
-  if (failure)
-    return (
-      <Screen title={t('user_title')} parent={parent}>
-        <Failure failure={failure} retry={reload} />
-      </Screen>
-    );
   if (!user || user.id !== id)
     return (
       <Screen title={t('user_title')} parent={parent}>
-        <div class="screen-loading" aria-busy="true" />
+        {failure ? <Failure failure={failure} retry={reload} /> : <div class="screen-loading" aria-busy="true" />}
       </Screen>
     );
   const name = nameOf(user, user.id);
-  // The API returns null if the user has more rights than the caller.
-  const isInReach = access.isAdmin || !seesEvents || user.has_password !== null;
   const isOpen: Record<PartName, boolean> = {
     profile: true,
     security: true,
     access: access.can('read', 'roles') || access.can('read', 'policies'),
     applications: access.isAdmin,
-    history: seesEvents,
+    history: access.can('read', 'activity'),
   };
   const open = (Object.keys(parts) as PartName[]).filter((key) => isOpen[key]);
   const current = isPartName(part) && isOpen[part] ? part : undefined;
@@ -116,6 +100,7 @@ export default function UserScreen({ params }: ScreenProps) {
       }
       actions={<Actions user={user} name={name} isInReach={isInReach} reload={reload} />}
     >
+      <Failure failure={failure} retry={reload} />
       <Tabs
         label={name}
         tabs={open.map((key) => ({

@@ -25,15 +25,12 @@ const hidden = new Set([
   'has_password',
   'last_failure',
 ]);
-/** The API returns it only by name, to those who may read the audit log, and never in an export. */
+/** The API returns it only by name, and never in an export. */
 const lock = 'locked_until';
 
 /** The columns that the user can choose from, in the order of the API. */
-export const columnFields = (access: Access): readonly Field[] =>
-  fieldsOf('users').filter(
-    ({ name }) =>
-      !hidden.has(name) && (name === lock ? access.can('read', 'activity') : access.canUse('read', 'users', name)),
-  );
+export const columnFields = ({ canUse }: Access): readonly Field[] =>
+  fieldsOf('users').filter(({ name }) => !hidden.has(name) && canUse('read', 'users', name));
 
 /** The columns in the URL, without those that the user may not read, or that do not exist. */
 export function columnNames(access: Access, chosen: string | undefined): string[] {
@@ -61,7 +58,7 @@ const requestedFields = (access: Access, names: readonly string[]): string[] => 
 
 /** The fields to request for the list. The column of the status also says whether the user is locked out. */
 export const listedFields = (access: Access, names: readonly string[]): string[] => {
-  const addsLock = names.includes('status') && !names.includes(lock) && access.can('read', 'activity');
+  const addsLock = names.includes('status') && !names.includes(lock);
   return requestedFields(access, addsLock ? [...names, lock] : names);
 };
 

@@ -45,8 +45,6 @@ const usualFilters = [
   'email_verified_at',
   'provider',
 ];
-/** What an invitation writes. */
-const invitationFields = ['email', 'role', 'status'];
 
 /** The list of users. */
 export default function Users() {
@@ -70,7 +68,7 @@ export default function Users() {
   const selection = useSelection(selecting);
   const [dialog, setDialog] = useState<'invite' | 'create'>();
   const maySelect = can('delete', 'users') || ['status', 'role'].some((name) => canUse('update', 'users', name));
-  const mayInvite = invitationFields.every((name) => canUse('create', 'users', name)) && can('read', 'roles');
+  const mayInvite = access.mayInvite && can('read', 'roles');
   const toggleRow = () => {
     const key = focusedKey();
     if (key && maySelect) selection.table.toggle([key], !selection.table.isSelected(key));
