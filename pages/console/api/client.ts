@@ -26,6 +26,21 @@ export function urlOf(path: string, { params = {}, query = {} }: Target = {}): s
 }
 
 /**
+ * Returns the failure if it means that the session has ended. If the browser has no cookie any longer, such as after a sign-out in another
+ * tab, the caller is anonymous, and may do less.
+ */
+async function sessionEnd(failure: unknown): Promise<ApiFailure | undefined> {
+  if (!(failure instanceof ApiFailure)) return undefined;
+  if (failure.isSignedOut) return failure;
+  if (failure.code !== 'FORBIDDEN') return undefined;
+  const check = callWhileSignedIn('GET', '/users/me?fields=id');
+  return check.then(
+    () => undefined,
+    (found) => (found instanceof ApiFailure && found.isSignedOut ? found : undefined),
+  );
+}
+
+/**
  * Sends a request as the signed-in user. If the API requires a fresh session, or the session has ended, the console asks the user to prove
  * their identity or to sign in again, in place, and repeats the request. What the user has entered is not lost.
  * @throws {ApiFailure}
@@ -35,8 +50,9 @@ async function send<T>(method: Method, url: string, body?: object): Promise<T> {
     try {
       return await callWhileSignedIn<T>(method, url, body);
     } catch (failure) {
-      if (!(failure instanceof ApiFailure) || !failure.isSignedOut) throw failure;
-      await waitForSession(failure);
+      const ended = await sessionEnd(failure);
+      if (!ended) throw failure;
+      await waitForSession(ended);
     }
   }
 }

@@ -11,7 +11,7 @@ interface Props {
   label?: string;
   type?: 'button' | 'submit';
   disabled?: boolean;
-  /** While the returned promise is pending, the button shows a spinner, and ignores clicks. */
+  /** While the returned promise is pending, the button shows a spinner, and ignores clicks. If it is rejected, `Toasts` says why. */
   onPress?: (event: JSX.TargetedMouseEvent<HTMLButtonElement>) => unknown;
   pressed?: boolean;
   expanded?: boolean;

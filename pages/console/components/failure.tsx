@@ -3,8 +3,16 @@ import { failureMessage, t } from '../texts.js';
 import { Button } from './button.js';
 import { Icon } from './icon.js';
 
-/** Says why a request failed, with its ID for the operator. @param retry reads again */
-export function Failure({ failure, retry }: { failure: unknown; retry?: () => void }) {
+interface Props {
+  failure: unknown;
+  /** Reads again. */
+  retry?: () => void;
+  /** Removes the message. */
+  close?: () => void;
+}
+
+/** Says why a request failed, with its ID for the operator. */
+export function Failure({ failure, retry, close }: Props) {
   const message = failure === undefined ? '' : failureMessage(failure);
   const requestId = failure instanceof ApiFailure ? failure.requestId : undefined;
   return (
@@ -17,6 +25,7 @@ export function Failure({ failure, retry }: { failure: unknown; retry?: () => vo
             {requestId && <p class="hint">{t('request_id', { id: requestId })}</p>}
           </div>
           {retry && <Button onPress={retry}>{t('try_again')}</Button>}
+          {close && <Button kind="quiet" icon="close" label={t('close')} onPress={close} />}
         </>
       )}
     </div>

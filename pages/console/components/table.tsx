@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
-import { Link, useLocation } from 'wouter-preact';
+import { Link, useLocation, useRouter } from 'wouter-preact';
 import { t } from '../texts.js';
 import { Icon } from './icon.js';
 
@@ -49,6 +49,7 @@ export function Table<T>(props: Props<T>) {
   const { label, columns, rows, rowKey, rowName, href, sort, onSort, selection, isLoading = false } = props;
   const body = useRef<HTMLTableSectionElement>(null);
   const [, navigate] = useLocation();
+  const { base } = useRouter();
   const keys = (rows ?? []).map(rowKey);
   const isAll = keys.length > 0 && keys.every((key) => selection?.isSelected(key));
   const isSome = keys.some((key) => selection?.isSelected(key));
@@ -115,7 +116,7 @@ export function Table<T>(props: Props<T>) {
                         event.target instanceof Element && event.target.closest('a, button, input, label');
                       const isReading = !getSelection()?.isCollapsed;
                       if (target === undefined || isControl || isReading) return;
-                      if (event.metaKey || event.ctrlKey) open(target);
+                      if (event.metaKey || event.ctrlKey) open(`${base}${target}`);
                       else navigate(target);
                     }}
                   >

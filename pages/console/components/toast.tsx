@@ -1,7 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Link } from 'wouter-preact';
+import { ApiFailure } from '../../kit/api-failure.js';
 import { t } from '../texts.js';
 import { Button } from './button.js';
+import { Failure } from './failure.js';
 
 interface Toast {
   text: string;
@@ -20,11 +22,25 @@ let show: (toast: Toast | undefined) => void = () => {};
 /** Reports a result that the server has confirmed. */
 export const toast = (text: string, more: Omit<Toast, 'text'> = {}): void => show({ text, ...more });
 
-/** The place of the messages. It is part of the page from the beginning, because screen readers announce changes only in known regions. */
+/**
+ * The place of the messages. It is part of the page from the beginning, because screen readers announce changes only in known regions. It
+ * also reports every failure that is reported nowhere else, such as that of a button or of an undo, until the user closes it or acts again.
+ */
 export function Toasts() {
   const [current, setCurrent] = useState<Toast>();
+  const [failure, setFailure] = useState<unknown>();
   useEffect(() => {
-    show = setCurrent;
+    show = (next) => {
+      setFailure(undefined);
+      setCurrent(next);
+    };
+    const onFailure = (event: PromiseRejectionEvent) => {
+      setFailure(event.reason);
+      // Other errors are faults of the console, which the browser logs.
+      if (event.reason instanceof ApiFailure) event.preventDefault();
+    };
+    addEventListener('unhandledrejection', onFailure);
+    return () => removeEventListener('unhandledrejection', onFailure);
   }, []);
   useEffect(() => {
     if (!current) return;
@@ -35,19 +51,22 @@ export function Toasts() {
     return () => clearTimeout(timer);
   }, [current]);
   return (
-    <div class="toasts" role="status">
-      {current && (
-        <div class="toast-message">
-          <span>{current.text}</span>
-          {current.link && <Link href={current.link.href}>{current.link.text}</Link>}
-          {current.undo && (
-            <Button kind="quiet" onPress={() => current.undo?.().then(() => setCurrent({ text: t('undone') }))}>
-              {t('undo')}
-            </Button>
-          )}
-          <Button kind="quiet" icon="close" label={t('close')} onPress={() => setCurrent(undefined)} />
-        </div>
-      )}
+    <div class="toasts">
+      <Failure failure={failure} close={() => setFailure(undefined)} />
+      <div role="status">
+        {current && (
+          <div class="toast-message">
+            <span>{current.text}</span>
+            {current.link && <Link href={current.link.href}>{current.link.text}</Link>}
+            {current.undo && (
+              <Button kind="quiet" onPress={() => current.undo?.().then(() => show({ text: t('undone') }))}>
+                {t('undo')}
+              </Button>
+            )}
+            <Button kind="quiet" icon="close" label={t('close')} onPress={() => setCurrent(undefined)} />
+          </div>
+        )}
+      </div>
     </div>
   );
 }

@@ -68,6 +68,7 @@ export default function ApplicationScreen({ params: { id = '' } }: ScreenProps) 
           }
         : {})}
     >
+      <Failure failure={failure} retry={reload} />
       <div class="split">
         <ClientForm client={client} reload={reload} mayEdit={can('update', 'clients')} />
         <div>

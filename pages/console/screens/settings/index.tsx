@@ -2,7 +2,6 @@ import { patch } from '../../api/client.js';
 import type { Schemas, Settings } from '../../api/types.js';
 import { useApi } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
-import { useDraft } from '../../app/draft.js';
 import { useEdits, type Values } from '../../app/edits.js';
 import { Badge } from '../../components/badge.js';
 import { Failure } from '../../components/failure.js';
@@ -77,16 +76,22 @@ interface GroupProps {
 function Group({ title, fields, settings, reload }: GroupProps) {
   const { canUse } = useAccess();
   const shown = fields.filter(({ name }) => name in settings);
-  const send = (values: Values) => patch('/settings', values as Schemas['SettingsInput']).then(reload);
+  const json = shown.filter(({ type }) => type === 'json').map(({ name }) => name);
+  const send = (values: Values) =>
+    patch(
+      '/settings',
+      mapped(values, json, (text) => parseJson(String(text))?.value),
+    ).then(reload);
   const saved = t('settings_saved', { group: title });
-  const edits = useEdits(`settings-${fields[0]?.name}`, settings as Values, send, saved);
+  const edits = useEdits(`settings-${fields[0]?.name}`, mapped(settings as Values, json, jsonText), send, saved);
+  const isValid = json.every((name) => parseJson(String(edits.valueOf(name))));
   return (
     <Card title={title}>
       <Form
         submit={t('save')}
         fields={shown.map(({ name }) => name)}
         onSubmit={edits.save}
-        disabled={!edits.hasChanges}
+        disabled={!edits.hasChanges || !isValid}
         {...(edits.hasChanges ? { onCancel: edits.discard } : {})}
       >
         {(faultOf) =>
@@ -105,6 +110,22 @@ function Group({ title, fields, settings, reload }: GroupProps) {
     </Card>
   );
 }
+
+/** Settings that are JSON, such as a filter, are edited as texts, which need not be valid while the user types. */
+const jsonText = (value: unknown): string =>
+  value === null || value === undefined ? '' : JSON.stringify(value, null, 2);
+
+/** @returns undefined if the text is not valid */
+function parseJson(text: string): { value: unknown } | undefined {
+  try {
+    return { value: text.trim() === '' ? null : JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+const mapped = (values: Values, names: readonly string[], map: (value: unknown) => unknown): Values =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, names.includes(name) ? map(value) : value]));
 
 interface SettingProps {
   field: Field;
@@ -131,39 +152,19 @@ function Setting({ field, value, disabled, fault, onChange }: SettingProps) {
         onChange={onChange}
       />
     );
-  if (type === 'json') return <JsonSetting {...labeled} value={value} onChange={onChange} />;
+  if (type === 'json') {
+    const text = String(value);
+    return (
+      <TextField
+        {...labeled}
+        lines={4}
+        value={text}
+        onInput={onChange}
+        fault={parseJson(text) ? fault : t('settings_json_fault')}
+      />
+    );
+  }
   return <ValueField {...labeled} field={field} value={value} onChange={onChange} choiceText={choiceText} />;
-}
-
-/** A setting that is JSON, such as a filter. While the text is not valid, the setting keeps its last valid value. */
-function JsonSetting({
-  value,
-  onChange,
-  fault,
-  ...labeled
-}: Omit<SettingProps, 'field'> & { label: string; hint?: string }) {
-  const [typed, setTyped] = useDraft<{ text?: string }>(`settings-json-${labeled.label}`, {});
-  const text = typed.text ?? (value === null ? '' : JSON.stringify(value, null, 2));
-  const parse = (input: string): { value: unknown } | undefined => {
-    try {
-      return { value: input.trim() === '' ? null : JSON.parse(input) };
-    } catch {
-      return undefined;
-    }
-  };
-  return (
-    <TextField
-      {...labeled}
-      lines={4}
-      value={text}
-      fault={parse(text) ? fault : t('settings_json_fault')}
-      onInput={(input) => {
-        setTyped({ text: input });
-        const parsed = parse(input);
-        if (parsed) onChange(parsed.value);
-      }}
-    />
-  );
 }
 
 interface PickedProps {
@@ -203,13 +204,13 @@ function PickedSetting({ kind, label, hint, id, disabled, onChange }: PickedProp
 
 /** How users can sign in through other systems. The configuration of the service decides this. */
 function Providers() {
-  const { data } = useApi('/auth');
+  const { data, failure, reload } = useApi('/auth');
   const providers = data?.data ?? [];
   return (
     <Card title={t('settings_providers')} lead={t('settings_providers_lead')}>
-      {providers.length === 0 ? (
-        <p class="muted">{t('settings_providers_none')}</p>
-      ) : (
+      <Failure failure={failure} retry={reload} />
+      {data && providers.length === 0 && <p class="muted">{t('settings_providers_none')}</p>}
+      {providers.length > 0 && (
         <ul class="lines">
           {providers.map(({ name, label, driver }) => (
             <li class="line" key={name}>
