@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { accessibilityViolations, type Person, saveScreenshot } from '../helpers/browser/browser.js';
 import { startConsole } from '../helpers/browser/console.js';
@@ -230,34 +231,96 @@ t.test('the role of all users that match changes after a dry run, and back again
   t.strictSame(person.complaints(), []);
 });
 
-t.test('the dry run names whom the API refuses, and the others are changed', async (t) => {
+t.test('a link is sent to users without a password who are activated, and one that fails is reported', async (t) => {
   const person = await signedIn();
   const { page } = person;
-  await openList(person, { q: 'person-1@' });
-  await page.locator('[data-row] input').first().check();
-  await page.getByRole('button', { name: 'Change status' }).click();
-  // The user is deleted in the meantime.
-  const [{ id }] = (await (await person.context.request.get(`${service.url}/users?search=person-1@&fields=id`)).json())
-    .data as { id: string }[] as [{ id: string }];
-  await page.getByRole('menuitem', { name: 'Activate' }).click();
-  await page.getByText('1 user will change.').waitFor();
-  t.ok(
-    await page.getByLabel('Send the 1 user without a password a link to set one').isChecked(),
-    'invited users have no password',
-  );
-  await page.getByRole('button', { name: 'Change 1 user' }).click();
+  const activate = async (q: string) => {
+    await openList(person, { q });
+    await page.locator('[data-row] input').first().check();
+    await page.getByRole('button', { name: 'Change status' }).click();
+    await page.getByRole('menuitem', { name: 'Activate' }).click();
+    await page.getByText('1 user will change.').waitFor();
+    t.ok(
+      await page.getByLabel('Send the 1 user without a password a link to set one').isChecked(),
+      'invited users have no password',
+    );
+    await page.getByRole('button', { name: 'Change 1 user' }).click();
+  };
+  const isActive = (email: string) => ({ email: { _eq: email }, status: { _eq: 'active' } });
+  await activate('person-1@');
   await page.getByText('1 user is now: Active.').waitFor();
-  t.equal(await countOf(person, { id: { _eq: id }, status: { _eq: 'active' } }), 1);
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  t.equal(await countOf(person, isActive('person-1@example.com')), 1);
+  t.strictSame(person.complaints(), []);
 
-  await openList(person);
+  await page.route('**/auth/password/request', (route) => route.fulfill({ status: 500, body: '{}' }));
+  await activate('person-4@');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('The link for the 1 user without a password was not sent.').waitFor();
+  await dialog
+    .getByRole('alert')
+    .getByText(/Something went wrong/)
+    .waitFor();
+  t.equal(await countOf(person, isActive('person-4@example.com')), 1);
+});
+
+t.test('the API refuses some users: the dry run and the result name them, and the others are changed', async (t) => {
+  const { id: desk } = await call('POST', '/policies', { name: 'Status desk' });
+  for (const action of ['read', 'update'])
+    await call('POST', '/permissions', { policy: desk, collection: 'users', action, fields: supportFields });
+  const { id: role } = await call('POST', '/roles', { name: 'Status desk', policies: [desk] });
+  const agent = { email: 'agent@example.com', password: userPassword };
+  await call('POST', '/users', { ...agent, status: 'active', role });
+  const { id: gone } = await call('POST', '/users', { ...users[0], email: 'gone@example.com', first_name: 'Gone' });
+  const person = await signedIn(agent);
+  const { page } = person;
+  const filter = {
+    email: { _in: [administrator.email, 'gone@example.com', 'person-2@example.com', 'person-3@example.com'] },
+  };
+  await openList(person, { filter: JSON.stringify(filter) });
   await page.getByLabel('Select all rows on this page').check();
-  await page.getByRole('button', { name: `Select all ${many + 2} that match` }).click();
+  await page.getByRole('button', { name: 'Change status' }).click();
+  await page.getByRole('menuitem', { name: 'Archive' }).click();
+  await page.getByText('3 users will change.').waitFor();
+  const refused = await page.getByRole('region', { name: '1 user will not be changed' }).innerText();
+  t.match(refused, /admin@example\.com\s+.*administrator/i);
+  t.equal(await countOf(person, { ...filter, status: { _eq: 'archived' } }), 0, 'nothing is changed yet');
+
+  await call('DELETE', `/users/${gone}`, {});
+  await page.getByRole('button', { name: 'Change 3 users' }).click();
+  const failed = await page.getByRole('region', { name: '1 user could not be changed' }).innerText();
+  t.match(failed, /Gone/);
+  await page.getByRole('dialog').getByText('2 users are now: Archived.').waitFor();
+  t.equal(await countOf(person, { ...filter, status: { _eq: 'archived' } }), 2);
+
+  // Without the audit log, the console finds out with a dry run whom the caller may help.
+  const actionsOn = async (name: string) => {
+    await openList(person, { q: name });
+    const tried = page.waitForResponse(/dry_run/);
+    await page.locator('[data-row]').first().getByRole('link').click();
+    await tried;
+    const actions = page.getByRole('button', { name: 'Actions' });
+    await actions.waitFor();
+    await actions.press('Enter');
+    return page.getByRole('menuitem').allInnerTexts();
+  };
+  t.notOk((await actionsOn(administrator.email)).includes('Suspend'));
+  t.ok((await actionsOn('person-6@')).includes('Suspend'));
+});
+
+t.test('nobody deletes their own account with others', async (t) => {
+  const person = await signedIn();
+  const { page } = person;
+  await openList(person);
+  const before = await countOf(person, {});
+  await page.getByLabel('Select all rows on this page').check();
+  await page.getByRole('button', { name: `Select all ${before} that match` }).click();
   await page.getByRole('button', { name: 'Delete' }).click();
-  await page.getByText(`${many + 1} users will be deleted.`).waitFor();
+  await page.getByText(`${before - 1} users will be deleted.`).waitFor();
   const refused = page.getByRole('region', { name: '1 user will not be changed' });
   t.match(await refused.innerText(), /admin@example\.com\s+This is your own account\./);
   await page.getByRole('button', { name: 'Cancel' }).click();
-  t.equal(await countOf(person, {}), many + 2, 'nothing was deleted');
+  t.equal(await countOf(person, {}), before, 'nothing was deleted');
   t.strictSame(person.complaints(), []);
 });
 
@@ -317,6 +380,10 @@ t.test('the export is a download of everything that matches, by the browser itse
     filter: JSON.stringify(named),
     sort: 'email',
   });
+  const [, ...rows] = readFileSync(await file.path(), 'utf8')
+    .trim()
+    .split(/\r?\n/);
+  t.equal(rows.length, await countOf(person, named));
   t.strictSame(person.complaints(), []);
 });
 
@@ -336,6 +403,54 @@ t.test('users who may only read some fields see a smaller list, and nothing that
     'Last name',
     'Status',
   ]);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('users who may read some events, or only invitations, get what they may read', async (t) => {
+  await call('POST', '/permissions', {
+    policy,
+    collection: 'activity',
+    action: 'read',
+    fields: ['id', 'action', 'timestamp'],
+  });
+  const person = await signedIn(staff);
+  const { page } = person;
+  await openList(person);
+  await page.locator('[data-row]').first().getByRole('link').click();
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await person.open('/console/invitations');
+  await page
+    .getByRole('link', { name: /person-\d+@/ })
+    .first()
+    .waitFor();
+  t.strictSame(await page.getByRole('columnheader').allInnerTexts(), ['Email address']);
+  await person.open('/console/activity');
+  await page.getByRole('row').nth(1).getByText(/\w/).first().waitFor();
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('a click with Ctrl opens the user in another tab of the console', async (t) => {
+  const person = await signedIn();
+  await openList(person);
+  const [tab] = await Promise.all([
+    person.context.waitForEvent('page'),
+    person.page
+      .locator('[data-row] td:not(.select-cell)')
+      .nth(1)
+      .click({ modifiers: ['Control'] }),
+  ]);
+  await tab.waitForURL(/\/console\/users\/[0-9a-f-]{36}$/);
+  t.pass();
+});
+
+t.test('the console loads no picture from another host', async (t) => {
+  await call('PATCH', '/users', {
+    query: { filter: named, limit: 1 },
+    data: { avatar: 'https://pictures.example.com/1.png' },
+  });
+  const person = await signedIn();
+  await openList(person, { filter: JSON.stringify({ avatar: { _nnull: true } }) });
+  await person.page.locator('[data-row] .avatar', { hasText: 'AP' }).waitFor();
   t.strictSame(person.complaints(), []);
 });
 

@@ -5,6 +5,7 @@ import { ApiFailure } from '../../kit/api-failure.js';
 import { t } from '../texts.js';
 import { Button } from './button.js';
 import { Failure } from './failure.js';
+import { CheckField } from './field.js';
 
 interface Props {
   title: string;
@@ -71,16 +72,20 @@ interface Question {
   action: string;
   /** Default: true. */
   isDangerous?: boolean;
-  /** Performs the action. If it fails, the dialog stays open and says why. */
-  act: () => Promise<unknown>;
+  /** What the user can add to the action, and is chosen at first. */
+  option?: { label: string; hint: string } | undefined;
+  /** Performs the action, and what the option says. If it fails, the dialog stays open and says why. */
+  act: (isOptionChosen: boolean) => Promise<unknown>;
 }
 
-function QuestionDialog({ title, text, action, isDangerous = true, act, close }: Question & { close: () => void }) {
+function QuestionDialog(props: Question & { close: () => void }) {
+  const { title, text, action, isDangerous = true, option, act, close } = props;
   const [failure, setFailure] = useState<unknown>();
+  const [isChosen, setIsChosen] = useState(true);
   const confirm = async () => {
     setFailure(undefined);
     try {
-      await act();
+      await act(isChosen);
       close();
     } catch (error) {
       if (!(error instanceof ApiFailure)) console.error(error);
@@ -90,6 +95,7 @@ function QuestionDialog({ title, text, action, isDangerous = true, act, close }:
   return (
     <Dialog title={title} lead={text} role="alertdialog" onClose={close}>
       <Failure failure={failure} />
+      {option && <CheckField {...option} checked={isChosen} onChange={setIsChosen} />}
       <div class="buttons">
         <button type="button" class="secondary small" autofocus onClick={close}>
           {t('cancel')}

@@ -1,10 +1,11 @@
 import { useLocation } from 'wouter-preact';
-import { patch, post, remove } from '../../api/client.js';
+import { patch, remove } from '../../api/client.js';
 import { changed } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
 import { ask } from '../../components/dialog.js';
 import { askToResend } from '../../components/invite.js';
 import { Menu } from '../../components/menu.js';
+import { canReset, lacksPassword, requestLink } from '../../components/password-link.js';
 import { toast } from '../../components/toast.js';
 import { choiceText, t } from '../../texts.js';
 import { askToResetSecondFactor, askToUnlock, mayChange } from './help.js';
@@ -25,14 +26,21 @@ export function Actions(props: Props) {
   const params = { id };
   const mayAct = id !== me.id && isInReach;
 
-  const setStatus = async (next: NonNullable<UserItem['status']>) => {
+  /** @param linkTo the address to which a link to set a password is sent */
+  const setStatus = async (next: NonNullable<UserItem['status']>, linkTo?: string) => {
     await patch('/users/{id}', { status: next }, { params });
     reload();
     void changed('users');
-    toast(t('user_status_changed', { name, status: choiceText(next) }), {
+    if (linkTo !== undefined) await requestLink(linkTo);
+    const said = [
+      t('user_status_changed', { name, status: choiceText(next) }),
+      linkTo === undefined ? '' : t('user_send_reset_done', { email: linkTo }),
+    ];
+    toast(said.join(' ').trim(), {
       ...(status ? { undo: () => patch('/users/{id}', { status }, { params }).then(reload) } : {}),
     });
   };
+  const needsPassword = lacksPassword(user);
   const mayChangeStatus = mayChange(access, props, 'status');
   return (
     <Menu
@@ -41,7 +49,7 @@ export function Actions(props: Props) {
       icon="down"
       items={[
         email !== undefined &&
-          status === 'active' && {
+          canReset(user) && {
             text: t('user_send_reset'),
             icon: 'email',
             onSelect: () =>
@@ -51,14 +59,17 @@ export function Actions(props: Props) {
                 action: t('user_send_reset'),
                 isDangerous: false,
                 act: async () => {
-                  await post('/auth/password/request', { email });
-                  toast(t('user_send_reset_done', { email }));
+                  await requestLink(email);
+                  toast(
+                    t('user_send_reset_done', { email }),
+                    can('read', 'mails') ? { link: { href: '/emails', text: t('nav_emails') } } : {},
+                  );
                 },
               }),
           },
         email !== undefined &&
           status === 'invited' &&
-          can('create', 'users') && {
+          access.mayInvite && {
             text: t('user_resend_invitation'),
             icon: 'invitation',
             onSelect: () => askToResend({ email, name, role: user.role?.id }),
@@ -82,10 +93,14 @@ export function Actions(props: Props) {
             onSelect: () =>
               ask({
                 title: t('user_activate_title', { name }),
-                text: t('user_activate_text'),
+                text: t(needsPassword ? 'user_activate_no_password' : 'user_activate_text'),
                 action: t('user_activate'),
                 isDangerous: false,
-                act: () => setStatus('active'),
+                option:
+                  needsPassword && email !== undefined
+                    ? { label: t('user_activate_link'), hint: t('user_activate_link_hint', { email }) }
+                    : undefined,
+                act: (sendsLink) => setStatus('active', needsPassword && sendsLink ? email : undefined),
               }),
           },
         mayChangeStatus &&

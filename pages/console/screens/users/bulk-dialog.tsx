@@ -8,7 +8,6 @@ import { Failure } from '../../components/failure.js';
 import { CheckField } from '../../components/field.js';
 import { Picker } from '../../components/picker.js';
 import { toast } from '../../components/toast.js';
-import { fieldOf } from '../../model/fields.js';
 import { choiceText, numberText, t, tn } from '../../texts.js';
 import {
   type BulkAction,
@@ -16,6 +15,7 @@ import {
   isUnchanged,
   type Member,
   maxMembers,
+  maxSeparated,
   perform,
   type Refused,
   readMembers,
@@ -80,7 +80,7 @@ function Confirmation({ action, selected, onClose, onDone }: Props & { action: B
   const [failure, setFailure] = useState<unknown>();
   const [done, setDone] = useState<{ members: Member[]; refused: Refused[] }>({ members: [], refused: [] });
   const [sendsLinks, setSendsLinks] = useState(true);
-  const [sent, setSent] = useState(0);
+  const [links, setLinks] = useState({ sent: 0, wanted: 0 });
   const isClosed = useRef(false);
   const hasStopped = useRef(false);
 
@@ -88,10 +88,7 @@ function Confirmation({ action, selected, onClose, onDone }: Props & { action: B
     'id',
     ...['first_name', 'last_name', 'email', 'status', 'provider'].filter((name) => canUse('read', 'users', name)),
     ...(canUse('read', 'users', 'role') ? (canUse('read', 'roles', 'name') ? ['role.id', 'role.name'] : ['role']) : []),
-    ...(action.kind === 'status' &&
-    action.status === 'active' &&
-    fieldOf('users', 'has_password') &&
-    canUse('read', 'activity', 'id')
+    ...(action.kind === 'status' && action.status === 'active' && canUse('read', 'users', 'has_password')
       ? ['has_password']
       : []),
   ];
@@ -103,13 +100,14 @@ function Confirmation({ action, selected, onClose, onDone }: Props & { action: B
       const isOwn = ({ id }: Member) => id === me.id && action.kind !== 'role';
       const candidates = part.filter((member) => !isOwn(member) && !isUnchanged(action, member));
       const own = part.filter(isOwn).map((member) => ({ member, reason: t('bulk_own') }));
-      const refused = [...own, ...(await perform(action, candidates, { isDryRun: true }))];
+      const separable = maxSeparated - found.refused.length;
+      const refused = [...own, ...(await perform(action, candidates, { isDryRun: true, separable }))];
       const ids = new Set(refused.map(({ member }) => member.id));
       found.refused.push(...refused);
       found.members.push(...candidates.filter(({ id }) => !ids.has(id)));
       found.unchanged += part.length - candidates.length - own.length;
       setRead((count) => count + part.length);
-      if (found.members.length >= maxMembers) {
+      if (found.members.length + found.refused.length >= maxMembers) {
         setIsTooMany(true);
         break;
       }
@@ -134,6 +132,9 @@ function Confirmation({ action, selected, onClose, onDone }: Props & { action: B
     };
   }, []);
 
+  const receivers = action.kind === 'status' && action.status === 'active' ? withoutPassword(checked.members) : [];
+  const offersLinks = receivers.length > 0 && receivers.length <= maxLinks;
+
   const run = async () => {
     setFailure(undefined);
     setStage('running');
@@ -147,7 +148,8 @@ function Confirmation({ action, selected, onClose, onDone }: Props & { action: B
         if (hasStopped.current) break;
         // After a failure, it is not known whether the request was carried out. What has been deleted cannot be deleted again.
         const existing = isResumed && index === 0 && action.kind === 'delete' ? await remaining(chunk) : chunk;
-        const failed = await perform(action, existing, { isDryRun: false });
+        const separable = maxSeparated - refused.length;
+        const failed = await perform(action, existing, { isDryRun: false, separable });
         const ids = new Set(failed.map(({ member }) => member.id));
         members = [...members, ...chunk.filter(({ id }) => !ids.has(id))];
         refused = [...refused, ...failed];
@@ -171,15 +173,16 @@ function Confirmation({ action, selected, onClose, onDone }: Props & { action: B
   };
 
   const finish = async (members: readonly Member[], refused: readonly Refused[]) => {
-    const receivers =
-      action.kind === 'status' && action.status === 'active' && sendsLinks ? withoutPassword(members) : [];
+    const receivers = offersLinks && sendsLinks ? withoutPassword(members) : [];
+    let count = 0;
     if (receivers.length > 0) {
       setStage('links');
-      try {
-        await sendLinks(receivers, () => setSent((count) => count + 1));
-      } catch (error) {
-        report(error);
-      }
+      const onSent = () => {
+        count += 1;
+        setLinks({ sent: count, wanted: receivers.length });
+      };
+      setLinks({ sent: 0, wanted: receivers.length });
+      await sendLinks(receivers, { onSent, isStopped: () => hasStopped.current }).catch(report);
     }
     toast(doneText(action, members.length), {
       ...(action.kind !== 'delete' && members.length <= maxUndo && members.every(({ before }) => before !== undefined)
@@ -191,11 +194,10 @@ function Confirmation({ action, selected, onClose, onDone }: Props & { action: B
           }
         : {}),
     });
-    if (refused.length > 0) setStage('done');
+    if (refused.length > 0 || count < receivers.length) setStage('done');
     else leave();
   };
 
-  const receivers = action.kind === 'status' && action.status === 'active' ? withoutPassword(checked.members) : [];
   const total = checked.members.length;
   const isBusy = stage === 'running' || stage === 'links';
   const close = () => {
@@ -213,7 +215,7 @@ function Confirmation({ action, selected, onClose, onDone }: Props & { action: B
         <>
           {isTooMany && <p class="notice notice-info">{t('bulk_too_many', { count: numberText(maxMembers) })}</p>}
           <Review action={action} checked={checked} />
-          {receivers.length > 0 && receivers.length <= maxLinks && (
+          {offersLinks && (
             <CheckField
               label={tn('bulk_no_password', receivers.length)}
               hint={t('bulk_no_password_hint')}
@@ -237,12 +239,15 @@ function Confirmation({ action, selected, onClose, onDone }: Props & { action: B
         />
       )}
       {stage === 'links' && (
-        <Progress label={tn('bulk_links_sent', sent)} value={sent} max={Math.max(1, receivers.length)} />
+        <Progress label={tn('bulk_links_sent', links.sent)} value={links.sent} max={links.wanted} />
       )}
       {stage === 'done' && (
         <>
           <p>{doneText(action, done.members.length)}</p>
-          <RefusedList title={tn('bulk_failed', done.refused.length)} refused={done.refused} />
+          {links.sent < links.wanted && <p>{tn('bulk_links_some', links.wanted, { sent: numberText(links.sent) })}</p>}
+          {done.refused.length > 0 && (
+            <RefusedList title={tn('bulk_failed', done.refused.length)} refused={done.refused} />
+          )}
         </>
       )}
       <div class="buttons">

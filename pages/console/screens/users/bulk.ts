@@ -1,6 +1,7 @@
 import { ApiFailure } from '../../../kit/api-failure.js';
-import { get, patch, post, remove } from '../../api/client.js';
+import { get, patch, remove } from '../../api/client.js';
 import type { Meta, Schemas } from '../../api/types.js';
+import { lacksPassword, requestLink } from '../../components/password-link.js';
 import { nameOf } from '../../components/person.js';
 import { failureMessage, t } from '../../texts.js';
 import { chunkSize, queriesOf, type Selected } from './selection.js';
@@ -31,8 +32,8 @@ export interface Refused {
 
 /** More users than this are not changed at a time, because the browser keeps their names. */
 export const maxMembers = 50_000;
-/** After this many failures, the users in a failed request are no longer tried one by one. */
-const maxSeparated = 100;
+/** After this many failures of an action, the users in a failed request are no longer tried one by one. */
+export const maxSeparated = 100;
 
 interface Found {
   id: string;
@@ -46,7 +47,7 @@ interface Found {
 }
 
 function memberOf(found: Found, action: BulkAction): Member {
-  const { id, email, status, role, provider, has_password: hasPassword } = found;
+  const { id, email, status, role } = found;
   const roleId = typeof role === 'object' ? (role?.id ?? null) : role;
   const before = { role: roleId, status, delete: undefined }[action.kind];
   return {
@@ -55,9 +56,7 @@ function memberOf(found: Found, action: BulkAction): Member {
     email: email ?? undefined,
     before,
     beforeName: action.kind === 'role' && typeof role === 'object' ? (role?.name ?? t('none')) : undefined,
-    hasNoPassword:
-      (provider ?? 'default') === 'default' &&
-      (hasPassword === undefined ? status === 'invited' : hasPassword === false),
+    hasNoPassword: lacksPassword(found),
   };
 }
 
@@ -124,29 +123,30 @@ const send = (action: BulkAction, members: readonly Member[], isDryRun: boolean)
 /**
  * Performs an action on some users, or tries it without changing anything. The API changes all users of a request or none, so if it
  * refuses, the request is split until it is clear whom the refusal concerns.
+ * @param separable how many more refused users are found in this way
  * @returns the users for whom the API refused
  * @throws {ApiFailure} if the service cannot be reached, or has no time
  */
 export async function perform(
   action: BulkAction,
   members: readonly Member[],
-  { isDryRun, refused = [] }: { isDryRun: boolean; refused?: Refused[] },
+  { isDryRun, separable }: { isDryRun: boolean; separable: number },
 ): Promise<Refused[]> {
-  if (members.length === 0) return refused;
+  if (members.length === 0) return [];
   try {
     await patiently(() => send(action, members, isDryRun));
   } catch (failure) {
     if (!isRefusal(failure)) throw failure;
-    if (members.length === 1 || refused.length >= maxSeparated) {
+    if (members.length === 1 || separable <= 0) {
       const { requestId } = failure;
-      refused.push(...members.map((member) => ({ member, reason: failureMessage(failure), requestId })));
-    } else {
-      const half = Math.ceil(members.length / 2);
-      await perform(action, members.slice(0, half), { isDryRun, refused });
-      await perform(action, members.slice(half), { isDryRun, refused });
+      return members.map((member) => ({ member, reason: failureMessage(failure), requestId }));
     }
+    const half = Math.ceil(members.length / 2);
+    const refused = await perform(action, members.slice(0, half), { isDryRun, separable });
+    const left = separable - refused.length;
+    return [...refused, ...(await perform(action, members.slice(half), { isDryRun, separable: left }))];
   }
-  return refused;
+  return [];
 }
 
 export function chunksOf<T>(list: readonly T[]): T[][] {
@@ -175,10 +175,14 @@ export async function undo(action: BulkAction, members: readonly Member[]): Prom
   }
 }
 
-/** Sends users a link with which they can set a password. */
-export async function sendLinks(members: readonly Member[], onSent: () => void): Promise<void> {
+/** Sends users a link with which they can set a password, until all have got one or the caller stops it. */
+export async function sendLinks(
+  members: readonly Member[],
+  { onSent, isStopped }: { onSent: () => void; isStopped: () => boolean },
+): Promise<void> {
   for (const { email } of members) {
-    if (email !== undefined) await patiently(() => post('/auth/password/request', { email }));
+    if (isStopped()) return;
+    if (email !== undefined) await patiently(() => requestLink(email));
     onSent();
   }
 }
