@@ -10,6 +10,7 @@ import { forgetAttempt, restoreQuery } from '../kit/provider-attempt.js';
 import { get } from './api/client.js';
 import { setOwner } from './api/session.js';
 import { AccessProvider, accessOf, type Me } from './app/access.js';
+import { forgetDraftsOfOthers } from './app/draft.js';
 import { SignedIn } from './app/session-dialog.js';
 import { Shell } from './app/shell.js';
 import { Failure } from './components/failure.js';
@@ -29,6 +30,7 @@ async function start() {
   ]);
   const own = me.data as Me;
   setOwner(own.id);
+  forgetDraftsOfOthers(own.id);
   place.textContent = '';
   render(
     <AccessProvider value={accessOf(own, globals.data.admin_access, permissions.data)}>

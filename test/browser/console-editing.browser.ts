@@ -1,10 +1,13 @@
+import type { Locator } from 'playwright-core';
 import t from 'tap';
+import type { Person } from '../helpers/browser/browser.js';
 import { startConsole } from '../helpers/browser/console.js';
-import { userPassword } from '../helpers/users/credentials.js';
+import { minute } from '../helpers/service/clock.js';
+import { administrator, userPassword } from '../helpers/users/credentials.js';
 
 /** Editing stored values in the console: of a user, of an application, and of the project. */
 
-const { call, signedIn, read } = await startConsole(t);
+const { service, call, signedIn, read } = await startConsole(t);
 
 const ada = { email: 'ada@example.com', password: userPassword, first_name: 'Ada', status: 'active' };
 const { id: user } = await call('POST', '/users', ada);
@@ -69,4 +72,200 @@ t.test('an invitation can be sent again from the list and from the user', async 
   await page.getByRole('menuitem', { name: 'Resend invitation' }).press('Enter');
   await resend();
   t.strictSame(person.complaints(), []);
+});
+
+/** Makes the console read again, as when the user returns to the tab, until something appears. It does not read too often. */
+const readAgain = async (result: Locator) => {
+  for (let attempts = 0; attempts < 50 && !(await result.isVisible()); attempts++) {
+    await page.evaluate('dispatchEvent(new Event("focus"))');
+    await page.waitForTimeout(200);
+  }
+  await result.waitFor();
+};
+
+/** The failure that is on the screen, and the ID of its request. */
+const failed = async (words: string | RegExp) => {
+  await page.getByRole('alert').getByText(words).waitFor();
+  await page.getByText(/^Request ID: /).waitFor();
+  person.complaints();
+};
+
+t.test('a button that fails, and an undo that fails, say why and name the request', async (t) => {
+  const [policy] = (await read(person, '/policies?filter[admin_access][_eq]=true&fields=id')) as unknown as [
+    { id: string },
+  ];
+  await open(`/console/policies/${policy.id}`);
+  await page.getByRole('button', { name: 'Turn off Administrator' }).press('Enter');
+  await failed(/administrator/i);
+  t.equal((await read(person, `/policies/${policy.id}`)).admin_access, true);
+
+  const { id } = await call('POST', '/users', { ...ada, email: 'gone@example.com', first_name: 'Gone' });
+  await open(`/console/users/${id}`);
+  await page.getByLabel('Title').fill('Engineer');
+  await save('Gone’s profile was saved.');
+  await call('DELETE', `/users/${id}`, {});
+  await page.getByRole('button', { name: 'Undo' }).press('Enter');
+  await failed(/not allowed|permission/i);
+  t.ok(await page.getByRole('button', { name: 'Undo' }).isVisible(), 'it can be tried again');
+});
+
+t.test('what is on the screen stays when it cannot be read again', async (t) => {
+  await open(`/console/roles/${role}`);
+  await page.getByRole('button', { name: 'Edit' }).press('Enter');
+  const name = page.getByRole('dialog').getByLabel('Name', { exact: true });
+  await name.fill('Members');
+  const broken = (url: URL) => url.pathname === `/roles/${role}`;
+  await page.route(broken, (route) => route.fulfill({ status: 500, headers: { 'x-request-id': 'r1' }, body: '{}' }));
+  await readAgain(page.getByRole('alert').getByText(/Something went wrong/));
+  await failed(/Something went wrong/);
+  t.equal(await name.inputValue(), 'Members');
+  await page.unroute(broken);
+});
+
+t.test('what the user types while a form is saved stays', async (t) => {
+  await open(`/console/users/${user}`);
+  let proceed = () => {};
+  const isSaving = new Promise<void>((started) => {
+    void page.route(`**/users/${user}`, async (route) => {
+      if (route.request().method() !== 'PATCH') return route.continue();
+      started();
+      await new Promise<void>((resolve) => {
+        proceed = resolve;
+      });
+      return route.continue();
+    });
+  });
+  await page.getByLabel('Title').fill('Engineer');
+  await page.getByRole('button', { name: 'Save' }).press('Enter');
+  await isSaving;
+  await page.getByLabel('Location').fill('Paris');
+  proceed();
+  await page.getByText('Ada’s profile was saved.').waitFor();
+  t.equal(await page.getByLabel('Location').inputValue(), 'Paris');
+  t.strictSame(await read(person, `/users/${user}?fields=title,location`), { title: 'Engineer', location: null });
+  await page.unrouteAll();
+  await page.getByRole('button', { name: 'Cancel' }).press('Enter');
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('JSON that is not valid is not saved, and disappears when it is discarded', async (t) => {
+  await open('/console/settings');
+  const filter = page.getByLabel('Email addresses that may be used to register');
+  const group = page.locator('form').filter({ has: filter });
+  const stored = await filter.inputValue();
+  await filter.fill('{"email":');
+  await group.getByText('This is not valid JSON.').waitFor();
+  t.ok(await group.getByRole('button', { name: 'Save' }).isDisabled());
+  await group.getByRole('button', { name: 'Cancel' }).press('Enter');
+  t.equal(await filter.inputValue(), stored);
+  await filter.fill('{"email":{"_ends_with":"@example.com"}}');
+  await group.getByRole('button', { name: 'Save' }).press('Enter');
+  await page.getByText('Saved: Registration.').waitFor();
+  t.strictSame((await read(person, '/settings')).public_registration_email_filter, {
+    email: { _ends_with: '@example.com' },
+  });
+  await page.getByRole('button', { name: 'Undo' }).press('Enter');
+  await page.getByText('Undone.').waitFor();
+  t.equal((await read(person, '/settings')).public_registration_email_filter, null);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('an API keeps its token lifetime until there is another one', async (t) => {
+  const { id } = await call('POST', '/resources', { identifier: 'https://api.example.com/', name: 'Orders' });
+  await open('/console/apis');
+  await page.getByRole('button', { name: 'Edit' }).press('Enter');
+  const lifetime = page.getByRole('dialog').getByLabel(/lifetime|access token/i);
+  await lifetime.fill('');
+  await page.getByRole('button', { name: 'Save' }).press('Enter');
+  await page.locator('.fault:not(:empty)').waitFor();
+  t.equal(await lifetime.getAttribute('aria-invalid'), 'true');
+  await lifetime.fill('5m');
+  await page.getByRole('button', { name: 'Save' }).press('Enter');
+  await page
+    .getByText('Saved: Orders.')
+    .or(page.getByText(/Orders was saved/))
+    .waitFor();
+  t.equal((await read(person, `/resources/${id}`)).access_token_ttl, '5m');
+  person.complaints();
+});
+
+t.test('a user without a password can get a link when they are activated', async (t) => {
+  const { id } = await call('POST', '/users', { email: 'new@example.com', first_name: 'New', status: 'draft' });
+  await open(`/console/users/${id}`);
+  await page.getByRole('button', { name: 'Actions' }).press('Enter');
+  await page.getByRole('menuitem', { name: 'Activate' }).press('Enter');
+  const question = page.getByRole('alertdialog', { name: 'Activate New?' });
+  await question.getByText('The user has no password').waitFor();
+  t.ok(await question.getByLabel('Send a link to set a password').isChecked());
+  const requested = page.waitForRequest('**/auth/password/request');
+  await question.getByRole('button', { name: 'Activate' }).press('Enter');
+  t.strictSame((await requested).postDataJSON(), { email: 'new@example.com' });
+  await page.getByText('A password reset link for new@example.com was requested.').waitFor();
+  t.strictSame(person.complaints(), []);
+});
+
+/** Ends the session, and waits until the console has noticed it. */
+async function endSession({ context }: Person) {
+  await context.clearCookies();
+  await readAgain(page.getByRole('alertdialog', { name: 'Your session has ended' }));
+}
+
+t.test(
+  'when the session ends, the user signs in in another tab, and only they get what they have entered',
+  async (t) => {
+    const addresses = page.getByLabel('Email addresses');
+    await open('/console/invitations?new=yes');
+    await addresses.fill('friend@example.com');
+    await endSession(person);
+    const [login] = await Promise.all([
+      person.context.waitForEvent('page'),
+      page.getByRole('alertdialog').getByRole('link', { name: 'Sign in' }).press('Enter'),
+    ]);
+    await login.getByLabel('Email address').fill(administrator.email);
+    await login.getByLabel('Password', { exact: true }).fill(administrator.password);
+    await Promise.all([login.waitForEvent('close'), login.getByRole('button', { name: 'Sign in' }).click()]);
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+    t.equal(await addresses.inputValue(), 'friend@example.com', 'the same user goes on');
+
+    await endSession(person);
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Close' }).press('Enter');
+    await page.getByRole('alert').getByText('Your session has ended').first().waitFor();
+    t.equal(await addresses.inputValue(), 'friend@example.com', 'also if they do not sign in yet');
+
+    const { id: access } = await call('POST', '/policies', { name: 'Also everything', admin_access: true });
+    const other = { email: 'other@example.com', password: userPassword, status: 'active', policies: [access] };
+    await call('POST', '/users', other);
+    await person.context.request.post(`${service.url}/auth/login`, { data: { ...administrator, mode: 'session' } });
+    await page.reload();
+    await addresses.waitFor();
+    t.equal(await addresses.inputValue(), 'friend@example.com');
+    await endSession(person);
+    const { email, password } = other;
+    await person.context.request.post(`${service.url}/auth/login`, { data: { email, password, mode: 'session' } });
+    await Promise.all([page.waitForEvent('load'), page.evaluate('dispatchEvent(new Event("focus"))')]);
+    await addresses.waitFor();
+    t.equal(await addresses.inputValue(), '', 'another user does not see it');
+    t.notMatch(await page.evaluate('JSON.stringify(sessionStorage)'), 'friend', 'nor does their browser keep it');
+    person.complaints();
+  },
+);
+
+t.test('if the session is not fresh, the console asks for the password in place, and then continues', async (t) => {
+  const { id: access } = await call('POST', '/policies', { name: 'Everything', admin_access: true });
+  const { id } = await call('POST', '/users', {
+    ...ada,
+    email: 'grace@example.com',
+    first_name: 'Grace',
+    policies: [access],
+  });
+  const owner = await signedIn();
+  await owner.open(`/console/users/${id}`);
+  service.clock.advance(16 * minute);
+  await owner.page.getByRole('textbox', { name: 'Email address' }).fill('hopper@example.com');
+  await owner.page.getByRole('button', { name: 'Save' }).press('Enter');
+  const proof = owner.page.getByRole('dialog', { name: 'Confirm that it’s you' });
+  await proof.getByLabel('Current password', { exact: true }).fill(administrator.password);
+  await proof.getByRole('button', { name: 'Continue' }).press('Enter');
+  await owner.page.getByText('Grace’s profile was saved.').waitFor();
+  t.strictSame(await read(owner, `/users/${id}?fields=email`), { email: 'hopper@example.com' });
 });

@@ -1,14 +1,29 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useAccess } from './access.js';
 
-const keyOf = (name: string) => `gatehouse-console-draft-${name}`;
+const prefix = 'gatehouse-console-draft-';
+const prefixOf = (user: string) => `${prefix}${user}-`;
+
+/** Deletes the drafts of everyone else who has used this tab. */
+export function forgetDraftsOfOthers(user: string): void {
+  try {
+    for (const key of Object.keys(sessionStorage))
+      if (key.startsWith(prefix) && !key.startsWith(prefixOf(user))) sessionStorage.removeItem(key);
+  } catch {
+    // Some browsers forbid storage, and then there are no drafts.
+  }
+}
+
+/** @param next the new draft, or a function that makes it from the latest one, which the user may have changed during a request */
+type SetDraft<T> = (next: T | ((latest: T) => T)) => void;
 
 /**
  * What the user has entered and not saved. It is kept until they save or discard it, also if they reload the page or open another screen in
- * this tab.
+ * this tab. It belongs to them: nobody else who signs in there gets it.
  * @returns the draft, and functions that change and discard it
  */
-export function useDraft<T extends object>(name: string, initial: T): [T, (draft: T) => void, () => void] {
-  const key = keyOf(name);
+export function useDraft<T extends object>(name: string, initial: T): [T, SetDraft<T>, () => void] {
+  const key = prefixOf(useAccess().me.id) + name;
   const read = (): T => {
     try {
       return JSON.parse(sessionStorage.getItem(key) ?? 'null') ?? initial;
@@ -17,7 +32,12 @@ export function useDraft<T extends object>(name: string, initial: T): [T, (draft
     }
   };
   const [draft, setDraft] = useState<T>(read);
-  useEffect(() => setDraft(read()), [key]);
+  const latest = useRef(draft);
+  const show = (next: T) => {
+    latest.current = next;
+    setDraft(next);
+  };
+  useEffect(() => show(read()), [key]);
   const store = (next: T | undefined) => {
     try {
       if (next === undefined) sessionStorage.removeItem(key);
@@ -29,12 +49,13 @@ export function useDraft<T extends object>(name: string, initial: T): [T, (draft
   return [
     draft,
     (next) => {
-      store(next);
-      setDraft(next);
+      const made = typeof next === 'function' ? next(latest.current) : next;
+      store(made);
+      show(made);
     },
     () => {
       store(undefined);
-      setDraft(initial);
+      show(initial);
     },
   ];
 }

@@ -32,12 +32,15 @@ export function useEdits(
   );
   return {
     valueOf: (field) => (field in draft ? draft[field] : storedValue(field)),
-    set: (field, value) => setDraft({ ...draft, [field]: value }),
+    set: (field, value) => setDraft((latest) => ({ ...latest, [field]: value })),
     hasChanges: Object.keys(changes).length > 0,
     save: async () => {
       const before = Object.fromEntries(Object.keys(changes).map((field) => [field, storedValue(field)]));
       await send(changes);
-      discard();
+      // What the user has changed during the request is not saved yet.
+      setDraft((latest) =>
+        Object.fromEntries(Object.entries(latest).filter(([field, value]) => value !== draft[field])),
+      );
       toast(saved, { undo: () => send(before) });
     },
     discard,

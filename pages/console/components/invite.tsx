@@ -27,15 +27,21 @@ export function Invite({ onClose }: { onClose: () => void }) {
   const { emails: text, role } = draft;
   const emails = addressesIn(text);
   const invite = async () => {
+    let left = emails;
     for (let first = 0; first < emails.length; first += maxPerRequest) {
       const part = emails.slice(first, first + maxPerRequest);
       await post('/users/invite', { email: part, role: role?.id ?? '' });
-      // If a later request fails, those that have been invited are not in the form any longer.
-      setDraft({ role, emails: emails.slice(first + maxPerRequest).join('\n') });
+      // Those that have been invited leave the form, also if a later request fails. Those that the user has added meanwhile stay.
+      setDraft((latest) => {
+        left = addressesIn(latest.emails).filter((email) => !part.includes(email));
+        return { ...latest, emails: left.join('\n') };
+      });
     }
     void changed('users');
-    clearDraft();
-    onClose();
+    if (left.length === 0) {
+      clearDraft();
+      onClose();
+    }
     const href = `/users?${new URLSearchParams({ filter: JSON.stringify({ status: { _eq: 'invited' } }) })}`;
     toast(tn('invite_done', emails.length), { link: { href, text: t('invite_show') } });
   };

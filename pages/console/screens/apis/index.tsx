@@ -93,7 +93,8 @@ function EditApi({ api, close }: { api: Resource; close: () => void }) {
       name,
       scopes: scopes.split(/\s+/).filter(Boolean),
       open_to_unregistered: isOpen,
-      ...(ttl === '' ? {} : { access_token_ttl: ttl }),
+      // A new API gets the default. The API says that an existing one must have a lifetime.
+      ...(ttl === '' && api.id === undefined ? {} : { access_token_ttl: ttl }),
     };
     if (api.id === undefined) await post('/resources', { ...values, identifier } as Schemas['NewResource']);
     else await patch('/resources/{id}', values, { params: { id: api.id } });
