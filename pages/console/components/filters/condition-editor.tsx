@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { useChildRoles, withDescendants } from '../../api/role-tree.js';
 import { type Collection, type Field, fieldAt } from '../../model/fields.js';
 import { choiceText, t } from '../../texts.js';
 import { CheckField, ListField, listIn, SelectField, TextField } from '../field.js';
@@ -99,8 +100,12 @@ export function ConditionEditor({ collection, path, condition, names, onApply }:
   const [picked, setPicked] = useState<ReadonlyMap<string, string>>(names);
   const set = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes });
   const comparison = comparisons.find((one) => one.key === key) ?? initial;
-  const operand = operandOf(comparison, field, draft);
   const { operator, input } = comparison;
+  // Users also inherit from the parents of the parent.
+  const isInherited = input === 'items' && path.length > 1 && path.at(-1) === 'parent';
+  const { children } = useChildRoles(isInherited);
+  const entered = operandOf(comparison, field, draft);
+  const operand = isInherited && entered ? children && withDescendants(draft.list, children) : entered;
   const target = isNamed(field.collection) ? field.collection : undefined;
   // A hint where the result would surprise users who do not know SQL.
   const hint = /^n/.test(operator) && operator !== 'none' && input !== 'nothing';

@@ -1,17 +1,26 @@
 import { Link } from 'wouter-preact';
-import type { Permission, Policy, Role } from '../../api/types.js';
+import { type ChildRole, maxChildRoles as maxItems, useChildRoles, withDescendants } from '../../api/role-tree.js';
+import type { Permission, Policy } from '../../api/types.js';
 import { useApi } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
 import { Failure } from '../../components/failure.js';
 import { SelectField } from '../../components/field.js';
 import { Card, Empty } from '../../components/layout.js';
+import { useExplanation } from '../../components/rules/explanation.js';
 import { usersHref } from '../../components/rules/members.js';
 import { useNames } from '../../components/rules/names.js';
-import { type Action, actionsOn, fieldNames, type Rule, ruleFields, ruleOf } from '../../components/rules/rule.js';
+import {
+  type Action,
+  actionsOn,
+  fieldNames,
+  isExplained,
+  type Rule,
+  ruleFields,
+  ruleOf,
+} from '../../components/rules/rule.js';
 import { useRuleCollections } from '../../components/rules/rule-collections.js';
 import { collectionText, filterText } from '../../components/rules/sentence.js';
 import { simulatorHref } from '../../components/rules/simulation.js';
-import { isOnlyForAdministrators } from '../../model/fields.js';
 import { fieldText, t } from '../../texts.js';
 import type { StateProps } from './index.js';
 
@@ -22,10 +31,7 @@ interface Holder {
 
 type PolicyWithRoles = Omit<Policy, 'roles'> & { id: string; name: string; roles?: Holder[] | null };
 type RuleWithPolicy = Omit<Permission, 'policy'> & { policy: PolicyWithRoles };
-type RoleWithParent = Omit<Role, 'parent'> & { id: string; name: string; parent?: string | null };
 
-/** One more would not fit on the screen; the console says so. */
-const maxItems = 500;
 const policyFields = ['id', 'name', 'ip_access', 'admin_access', 'app_access', 'roles.id', 'roles.name'];
 
 /** Who may read or write a field: the policies that allow it, and the roles that have them. It takes four requests. */
@@ -51,16 +57,12 @@ export function WhoCan({ state, change }: StateProps) {
       limit: maxItems,
     },
   });
-  const children = useApi('/roles', {
-    query: { filter: { parent: { _nnull: true } }, fields: 'id,name,parent', limit: maxItems },
-  });
+  const { children: tree = [], ...children } = useChildRoles();
+  const isReserved = useReserved(collection, asked, shownField);
   const settings = useApi(can('read', 'settings') ? '/settings' : undefined, { query: { fields: 'public_policy' } });
   const failure = rules.failure ?? wide.failure ?? children.failure;
   const found = ((rules.data?.data ?? []) as unknown as RuleWithPolicy[]).filter(
-    ({ fields: allowed }) =>
-      asked === 'delete' ||
-      (!isOnlyForAdministrators(asked, collection, shownField) &&
-        (allowed?.includes('*') || allowed?.includes(shownField))),
+    ({ fields: allowed }) => asked === 'delete' || allowed?.includes('*') || allowed?.includes(shownField),
   );
   const nameOfId = useNames(
     found.map((rule) => ruleOf(rule as unknown as Permission)),
@@ -68,19 +70,18 @@ export function WhoCan({ state, change }: StateProps) {
   );
   const policies = (wide.data?.data ?? []) as unknown as PolicyWithRoles[];
   const publicPolicy = settings.data?.data.public_policy;
-  const tree = (children.data?.data ?? []) as RoleWithParent[];
   const isOwnAccount = asked === 'read' && (collection === 'users' || collection === 'roles');
   const entries = [
     ...policies.filter(({ admin_access }) => admin_access).map((policy) => ({ policy, scope: t('who_everything') })),
     ...found
-      .filter(({ policy }) => !policy.admin_access)
+      .filter(({ policy }) => !policy.admin_access && !isReserved)
       .map((rule) => ({ policy: rule.policy, scope: scopeOf(ruleOf(rule as unknown as Permission), nameOfId) })),
     ...policies
       .filter(({ admin_access, app_access }) => isOwnAccount && app_access && !admin_access)
       .map((policy) => ({ policy, scope: t('who_own_account') })),
   ];
-  const isComplete = [rules, wide, children].every(({ data }) => (data?.data.length ?? 0) < maxItems);
-  const isLoaded = rules.data && wide.data && children.data;
+  const isComplete = [rules.data?.data, wide.data?.data, tree].every((all) => (all?.length ?? 0) < maxItems);
+  const isLoaded = rules.data && wide.data && children.isLoaded && isReserved !== undefined;
   return (
     <div class="simulator">
       <Card>
@@ -112,9 +113,10 @@ export function WhoCan({ state, change }: StateProps) {
       <Card>
         <Failure failure={failure} />
         {!isLoaded && !failure && <div class="verdict is-loading" aria-busy="true" />}
+        {isReserved && <p class="notice">{t('missing_reserved')}</p>}
         {isLoaded && entries.length === 0 && <Empty icon="lock" title={t('who_nobody')} />}
         <ul class="lines">
-          {entries.map(({ policy, scope }, index) => (
+          {(isLoaded ? entries : []).map(({ policy, scope }, index) => (
             <li class="line who" key={`${policy.id}${index}`}>
               <div class="line-text">
                 <strong>
@@ -138,6 +140,29 @@ export function WhoCan({ state, change }: StateProps) {
   );
 }
 
+/** A role that does not exist, with a rule that allows everything. */
+const [role, policy] = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002'];
+
+/** Whether only administrators can do something, whatever the rules say. Undefined: not known yet. */
+function useReserved(collection: string, action: Action, field: string): boolean | undefined {
+  const isPossible = action !== 'read' && isExplained(collection);
+  const { explanation, failure, isLoading } = useExplanation(
+    isPossible
+      ? {
+          ...{ role, collection, action },
+          ...(field === '' ? {} : { field }),
+          changes: {
+            policies: [{ id: policy, name: policy }],
+            roles: [{ id: role, name: role, policies: [policy] }],
+            permissions: [{ policy, collection, action, fields: ['*'] }],
+          },
+        }
+      : undefined,
+  );
+  if (!isPossible || failure) return false;
+  return isLoading ? undefined : explanation?.missing.some(({ code }) => code === 'reserved');
+}
+
 function scopeOf({ collection, permissions }: Rule, nameOfId: (id: string) => string): string {
   const conditions = filterText(collection, permissions, nameOfId);
   return conditions === '' ? t('who_all', { collection: collectionText(collection) }) : t('rule_where', { conditions });
@@ -150,17 +175,16 @@ function Holders({
   collection,
 }: {
   policy: PolicyWithRoles;
-  tree: RoleWithParent[];
+  tree: readonly ChildRole[];
   collection: string;
 }) {
   const direct = policy.roles ?? [];
-  const held = new Map(direct.map(({ id, name }) => [id, name]));
-  // Each round finds the children of the roles so far; a role is found only once.
-  for (let size = -1; size !== held.size; ) {
-    size = held.size;
-    for (const { id, name, parent } of tree) if (parent && held.has(parent)) held.set(id, name);
-  }
-  const roles = [...held];
+  const names = new Map([...tree, ...direct].map(({ id, name = '' }) => [id, name]));
+  const held = withDescendants(
+    direct.map(({ id }) => id),
+    tree,
+  );
+  const roles = held.map((id) => [id, names.get(id) ?? id] as const);
   return (
     <>
       {roles.length === 0 && t('who_no_roles')}

@@ -9,6 +9,7 @@ import { Form } from '../../components/form.js';
 import { Card, Fact, Facts } from '../../components/layout.js';
 import { nameOf } from '../../components/person.js';
 import { ManyPicker, type Picked, Picker } from '../../components/picker.js';
+import { simulatorHref } from '../../components/rules/simulation.js';
 import { toast } from '../../components/toast.js';
 import { fieldText, t } from '../../texts.js';
 import type { UserItem } from './index.js';
@@ -64,6 +65,11 @@ export function Rights({ user, reload }: Props) {
             </Fact>
           )}
         </Facts>
+        {isAdmin && (
+          <Link href={simulatorHref({ kind: 'user', id: user.id, name: nameOf(user, user.id) }, 'users')}>
+            {t('simulator_open')}
+          </Link>
+        )}
       </Card>
       {isEditing && (
         <EditRights
