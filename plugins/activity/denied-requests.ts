@@ -51,6 +51,8 @@ export const deniedRequestsPlugin = definePlugin('activity/denied-requests', ({ 
     if (!recordedAs || !this.isAdmitted || !(thrown instanceof ApiError) || !isRefusal(thrown)) return;
     const [action, collection] = recordedAs;
     const { principal, client } = this;
+    // A dry run leaves nothing behind. The console uses one to find out what its user may do.
+    if (client.unit?.isDryRun) return;
     const origin = principal ?? { userId: null, client };
     const { userId } = origin;
     const own = access === 'authenticated' && collection === 'users' ? userId : null;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
+import { recorded } from '../helpers/database/activity.js';
 import { dumpDatabase } from '../helpers/database/dump.js';
 import { refused } from '../helpers/http/refusals.js';
 import { asAdmin, patch, refusedUnchanged, remove, startWithAdmin } from '../helpers/http/writing.js';
@@ -56,6 +57,21 @@ t.test('a dry run does not hash passwords, but checks them', async (t) => {
   );
   t.equal((await post('/users', [newUser()], asAdmin)).statusCode, 200);
   t.equal(hashed, 1, 'a real creation hashes');
+});
+
+t.test('the refusal of a dry run is not in the audit log', async (t) => {
+  const policy = await policyWith(app, [{ collection: 'users', action: 'update', fields: ['title'] }]);
+  const { headers } = await createUserWithToken(app, { policies: [policy] });
+  const { id } = await createUser(app);
+  const body = { keys: [id], data: { status: 'suspended' } };
+  for (const [query, recordedRefusals] of [
+    ['?dry_run=true', 0],
+    ['', 1],
+  ] as const) {
+    const response = await patch(service, `/users${query}`, body, headers);
+    refused(t, response, 'FORBIDDEN', query);
+    t.equal((await recorded(app, response.headers['x-request-id'])).length, recordedRefusals, query);
+  }
 });
 
 t.test('a dry run of an update returns the users as they would be, and ends no session', async (t) => {
