@@ -170,9 +170,8 @@ export const answersAndMails: readonly Mutation[] = [
     fault: 'a link in an email uses the host from the request',
     edits: [
       {
-        find: 'request.body.reset_url, request.client',
-        replace:
-          'request.body.reset_url ?? `${request.protocol}://${request.host}/account/reset-password`, request.client',
+        find: 'body.email, body.reset_url,',
+        replace: 'body.email, body.reset_url ?? `${request.protocol}://${request.host}/account/reset-password`,',
       },
       {
         find: "requireAllowedUrl('reset_url', url, allowList);",

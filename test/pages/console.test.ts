@@ -1,9 +1,15 @@
 // @suite embedded-only: hardly depends on the engine
 
 import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
 import t from 'tap';
 import { settings } from '../../db/schema.js';
 import { startTestApp } from '../helpers/service/app.js';
+
+interface FieldModel {
+  fieldsOf(collection: string): { name: string }[];
+  isOnlyForAdministrators(action: string, collection: string, field: string): boolean;
+}
 
 const { app, get } = await startTestApp(t);
 const cookie = { cookie: 'gatehouse_session_token=of-no-use' };
@@ -84,5 +90,25 @@ t.test('the parts of the script can be cached forever, because their names chang
     const { headers } = await get(url);
     t.equal(headers['cache-control'], 'public, max-age=31536000, immutable', url);
     t.equal(headers['content-type'], 'text/javascript; charset=utf-8');
+  }
+});
+
+t.test('the console knows which fields only administrators can write', async (t) => {
+  const { outputFiles } = await build({
+    entryPoints: ['pages/console/model/fields.ts'],
+    bundle: true,
+    format: 'esm',
+    write: false,
+  });
+  const code = Buffer.from(outputFiles[0]?.contents ?? '').toString('base64');
+  const model: FieldModel = await import(`data:text/javascript;base64,${code}`);
+  for (const [collection, { adminOnly }] of Object.entries(app.writeRules)) {
+    const names = model.fieldsOf(collection).map(({ name }) => name);
+    t.ok(names.length > 0, collection);
+    t.strictSame(
+      names.filter((name) => model.isOnlyForAdministrators('update', collection, name)),
+      names.filter((name) => adminOnly.has(name)),
+      collection,
+    );
   }
 });
