@@ -176,18 +176,6 @@ export const applications: readonly Mutation[] = [
   },
   {
     ids: [],
-    fault: 'parallel requests can use one DPoP proof',
-    edits: [
-      {
-        in: 'createProviderRecords',
-        find: 'if (!(await insertNewRecord(db, record)))',
-        replace: "if (!(await insertNewRecord(db, record)) && record.kind === '')",
-      },
-    ],
-    tests: ['test/applications/tokens.test.ts'],
-  },
-  {
-    ids: [],
     fault: 'any secret is accepted',
     edits: [
       {
