@@ -25,7 +25,8 @@ const countInterval = 5_000;
 
 /**
  * `app.activity`: announces what happened. The audit log stores it, and `app.activityChain` is the chain of its rows. `app.statistics`:
- * how often something happened. `app.verifyActivity` verifies the chain. Once the service listens, it links and counts new rows in the background.
+ * how often something happened. `app.verifyActivity` verifies the chain. Once the service listens, it links and counts new rows in the
+ * background.
  */
 export const activityPlugin = definePlugin('activity', (services) => {
   const { config, clock, every } = services;

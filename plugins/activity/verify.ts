@@ -1,8 +1,8 @@
 import type { Executor } from '../../db/client.js';
 import {
   type ActivityRow,
-  findOutside,
   highestPosition,
+  lowestPosition,
   readChainEnds,
   readLinked,
   readUnlinked,
@@ -123,9 +123,10 @@ async function walkChain(executor: Executor, signatures: Signatures, extent: Ext
     throw new Fault(`${places} missing at the end. The rows were removed after they were linked.`);
   }
   if (before !== headHash) throw new Fault(`Position ${headPosition} is not the row with which the chain ended.`);
-  const outside = await findOutside(executor, firstPosition, headPosition);
-  if (outside !== null)
-    throw new Fault(`Position ${outside} is before the beginning of the chain, position ${firstPosition}.`);
+  // Rows after the end were found on the way.
+  const lowest = await lowestPosition(executor);
+  if (lowest !== null && lowest < firstPosition)
+    throw new Fault(`Position ${lowest} is before the beginning of the chain, position ${firstPosition}.`);
   const head = headPosition === 0 ? null : { position: headPosition, hash: headHash };
   return { isComplete: true, first, head, linked: headPosition - first + 1 };
 }

@@ -173,16 +173,6 @@ export async function readLinked(executor: Executor, from: number, limit: number
     .limit(limit);
 }
 
-/** Looks for rows outside the ends of the chain, where there must be none. @returns the position of such a row, or null */
-export async function findOutside(executor: Executor, first: number, head: number): Promise<number | null> {
-  const [found] = await executor
-    .select({ lowest: min(activity.position), highest: max(activity.position) })
-    .from(activity);
-  const { lowest = null, highest = null } = found ?? {};
-  if (lowest !== null && lowest < first) return lowest;
-  return highest !== null && highest > head ? highest : null;
-}
-
 /** The position of the last row up to which all rows are older than `before`; null when the first row must be kept. */
 export async function lastPositionBefore(
   tx: Executor,
@@ -206,6 +196,12 @@ export async function hashAt(tx: Executor, position: number): Promise<string | n
 export async function deleteLinkedUpTo(tx: Executor, position: number): Promise<void> {
   if (await hasFunction(tx, 'remove_activity(bigint)')) await rows(tx, sql`select remove_activity(${position})`);
   else await tx.delete(activity).where(lte(activity.position, position));
+}
+
+/** The position of the oldest row that has one; null when none has. */
+export async function lowestPosition(executor: Executor): Promise<number | null> {
+  const [found] = await executor.select({ position: min(activity.position) }).from(activity);
+  return found?.position ?? null;
 }
 
 /** The position of the newest row that has one; null when none has. */
