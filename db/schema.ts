@@ -127,8 +127,8 @@ export const users = pgTable(
     themeDarkOverrides: jsonb('theme_dark_overrides').$type<Record<string, unknown>>(),
     createdAt: moment('created_at').notNull().defaultNow(),
     /**
-     * When something last changed that applications learn about the user: the name, address, language, or picture. A trigger sets it
-     * (`date_profile` in `migrations/`). Null for a user who has not changed since the column was added.
+     * The time of the last change to the name, address, language, or picture, which applications can read. The trigger
+     * `users_date_profile` sets it. If the user existed before this column, it is null until the next such change.
      */
     profileUpdatedAt: moment('profile_updated_at').defaultNow(),
   },

@@ -24,7 +24,8 @@ export async function requireSafeSettings(tx: Executor): Promise<void> {
  * Checks that a change to a role or a policy does not give administrator access to everyone who registers through a provider. The
  * change must hold the lock of `lockAdministrators`.
  * @param openRoles the roles that users get when they register through a provider
- * @returns a check to run after the write. It throws {ApiError} UNPROCESSABLE_CONTENT if one of them leads to admin access, but did not before
+ * @returns a check to run after the write. If a role now grants admin access that it did not grant before, it throws {ApiError}
+ *   UNPROCESSABLE_CONTENT
  */
 export async function providerRolesCheck(tx: Executor, openRoles: readonly string[]): Promise<() => Promise<void>> {
   const before = await rolesWithAdminAccess(tx, openRoles);

@@ -105,8 +105,8 @@ t.test('a user connects a device with a code', async (t) => {
     t.match(await (await checkedFetch(`${url}/oauth/token`, { method: 'POST', body })).json(), { error: 'slow_down' });
   });
 
-  /** A browser of a user who has entered no code yet. */
   let users = 0;
+  /** Creates a user, and opens a browser in which they are signed in. */
   const newUser = async () => {
     const user = { email: `user${++users}@example.com`, password: 'the password of a user' };
     await provider.post('/users', user, asAdmin);

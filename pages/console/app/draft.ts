@@ -4,7 +4,7 @@ import { useAccess } from './access.js';
 const prefix = 'gatehouse-console-draft-';
 const prefixOf = (user: string) => `${prefix}${user}-`;
 
-/** Deletes the drafts of everyone else who has used this tab. */
+/** Deletes the drafts of all other users from this tab. */
 export function forgetDraftsOfOthers(user: string): void {
   try {
     for (const key of Object.keys(sessionStorage))
