@@ -199,6 +199,9 @@ t.test('with tokens and secrets', async (t) => {
     const good = await proof();
     t.match(await use(good), { token_type: 'DPoP' });
     t.match(await use(good), { error: /^invalid_(?:dpop_proof|grant)$/ }, 'a second time');
+    const shared = await proof();
+    const parallel = await Promise.all(Array.from({ length: 10 }, () => use(shared)));
+    t.equal(parallel.filter(({ access_token }) => access_token).length, 1, 'one of ten parallel requests');
     for (const [what, bad] of Object.entries({
       'another method': await proof({ htm: 'GET' }),
       'another endpoint': await proof({ htu: `${url}/oauth/par` }),

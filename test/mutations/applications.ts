@@ -688,4 +688,22 @@ export const applications: readonly Mutation[] = [
     ],
     tests: ['test/applications/malformed.test.ts'],
   },
+  {
+    ids: [],
+    fault: 'parallel requests can use one proof of possession',
+    edits: [
+      {
+        find: 'if (!(await insertNewRecord(db, record))) throw',
+        replace: 'if (!(await insertNewRecord(db, record)) && !ctx) throw',
+      },
+    ],
+    tests: tokens,
+    engine: 'postgres',
+  },
+  {
+    ids: [],
+    fault: 'another site can show the account pages in a frame',
+    edits: [{ under: 'plugins/pages/service.ts', find: `"frame-ancestors 'none'",`, replace: '' }],
+    tests: browser,
+  },
 ];
