@@ -93,7 +93,7 @@ t.test('the number of statements does not grow with the number of addresses', as
     const [one, single] = await sentDuring(() => invite(list.slice(0, 1), other));
     const [all, many] = await sentDuring(() => invite(list.slice(1), other));
     t.strictSame([one.statusCode, all.statusCode], [204, 204]);
-    t.equal(many.length, single.length);
+    t.ok(many.length <= single.length, `${many.length} statements instead of ${single.length}`);
     t.equal(await app.db.$count(users, eq(users.role, other)), 41);
     t.equal(await jobsOf(lists), 82);
   });
@@ -182,12 +182,12 @@ t.test('regular requests stay fast while denied callers try to invite up to 10,0
     t,
     payloads.map((list) => invite(list, target, desk.headers)),
   );
-  t.ok(longest < 250, `${Math.round(longest)} ms`);
+  t.ok(longest < 250 * slowness(), `${Math.round(longest)} ms`);
 });
 
 t.test(`regular requests stay fast while an administrator invites ${most} users`, async (t) => {
   const longest = await serveHonest(t, [invite(newAddresses(most))]);
-  t.ok(longest < 250, `${Math.round(longest)} ms`);
+  t.ok(longest < 250 * slowness(), `${Math.round(longest)} ms`);
   t.equal(await invitedAmong(lists), most);
 });
 

@@ -102,6 +102,11 @@ t.test('a linked identifier is found in any letter case if the provider ignores 
 });
 
 t.test('identifiers are looked up through an index', async (t) => {
+  const owners = await Promise.all(Array.from({ length: 20 }, () => createUser(app)));
+  await app.db.execute(sql`insert into ${identities} (id, "user", provider, identifier, is_primary, created_at)
+    select gen_random_uuid(), owner::uuid, 'exact', owner || number, false, now()
+    from jsonb_array_elements_text(${JSON.stringify(owners.map(({ id }) => id))}::jsonb) owner, generate_series(1, 100) number`);
+  await app.db.execute(sql`analyze ${identities}`);
   const sent: { text: string; parameters: unknown[] }[] = [];
   const stop = hearStatements(app, (statement) => void sent.push(statement));
   await findIdentityHolder(app.db, 'exact', 'abc', false);
