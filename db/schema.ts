@@ -126,6 +126,8 @@ export const users = pgTable(
     themeLightOverrides: jsonb('theme_light_overrides').$type<Record<string, unknown>>(),
     themeDarkOverrides: jsonb('theme_dark_overrides').$type<Record<string, unknown>>(),
     createdAt: moment('created_at').notNull().defaultNow(),
+    /** Until when the latest invitation can be accepted. The trigger `users_void_links` clears it. */
+    inviteExpiresAt: moment('invite_expires_at'),
     /**
      * The time of the last change to the name, address, language, or picture, which applications can read. The trigger
      * `users_date_profile` sets it. If the user existed before this column, it is null until the next such change.
@@ -140,7 +142,7 @@ export const users = pgTable(
     index('users_role_index').on(table.role, table.id),
     index('users_status_index').on(table.status, table.id),
     // For the statistics. Only few users have such a row, so other changes do not write to these indexes.
-    index('users_invited_index').on(table.createdAt).where(sql`${table.status} = 'invited'`),
+    index('users_invites_index').on(table.inviteExpiresAt, table.id).where(sql`${table.status} = 'invited'`),
     index('users_unverified_index')
       .on(table.id)
       .where(sql`${table.status} = 'active' and ${table.email} is not null and ${table.emailVerifiedAt} is null`),

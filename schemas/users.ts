@@ -55,6 +55,15 @@ export const userProperties = {
   ),
 };
 
+/** A stored field that a response contains only if the query names it. */
+const onlyByName = {
+  invite_expires_at: Nullable(
+    Timestamp(
+      'Until when the user can accept the latest invitation. If the email was delayed, its link works longer. Null if the user has no invitation that can be accepted, for example because they have accepted it or because their address has changed. Returned only if you request it by name. Read-only.',
+    ),
+  ),
+};
+
 /** Fields of a user that a response contains only if the query names them. */
 const onRequest = {
   locked_until: Nullable(
@@ -192,7 +201,7 @@ const currentPassword = Type.String({
 export const userSchemas = collectionSchemas({
   one: 'User',
   many: 'Users',
-  properties: userProperties,
+  properties: { ...userProperties, ...onlyByName },
   onRequest,
   input,
   updateOnly: { current_password: Type.Optional(currentPassword) },
@@ -222,7 +231,7 @@ const UpdatedUser = named('UpdatedUser', {
   ...Type.Partial(
     Closed(
       {
-        ...orHidden(userProperties),
+        ...orHidden({ ...userProperties, ...onlyByName }),
         ...onRequest,
         pending_email: text('Your new address, until you confirm it. Returned only by updates that contain `email`.'),
       },

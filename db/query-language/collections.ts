@@ -47,6 +47,8 @@ export interface ValueField {
   folded?: true;
   /** Stored in the table beside the collection's own: see {@link Collection.beside}. */
   beside?: true;
+  /** A query returns it only if it names it: a wildcard does not. */
+  onlyByName?: true;
   /** The value is indexed only approximately, because it changes often. */
   coarse?: Coarse;
 }
@@ -107,6 +109,10 @@ export interface RuledCollection {
   /** Fields of responses that are not stored, so that no rule can be about them. */
   computed?: ReadonlySet<string>;
 }
+
+/** The fields for which a wildcard stands. */
+export const wildcardFields = ({ fields }: RuledCollection): [string, Field][] =>
+  [...fields].filter(([, field]) => field.kind === 'list' || !field.onlyByName);
 
 /** Whether a permission can name a field. */
 export const hasField = ({ fields, computed }: RuledCollection, name: string): boolean =>
@@ -197,6 +203,7 @@ export const collections: Readonly<Record<CollectionName, Collection>> = {
       ...objects(16 * 1024, 'theme_light_overrides', 'theme_dark_overrides'),
       createdAt,
       ['email_verified_at', value('email_verified_at', 'timestamp', { readOnly: true })],
+      ['invite_expires_at', value('invite_expires_at', 'timestamp', { readOnly: true, onlyByName: true })],
     ),
     beside: { table: userUses, key: 'user' },
     onRequest: { names: new Set(['locked_until', 'has_password', 'last_failure']), requires: 'activity' },

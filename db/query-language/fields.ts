@@ -4,6 +4,7 @@ import {
   collections,
   type Field,
   type RuledCollectionName,
+  wildcardFields,
 } from './collections.js';
 import { type AccessView, isReadable } from './filter.js';
 import { forbiddenField, invalidQuery } from './invalid-query.js';
@@ -61,8 +62,9 @@ const mayRequest = (access: AccessView, name: RuledCollectionName): boolean =>
  * The fields that a plain `fields` parameter names: one that follows no relation and repeats no field.
  * @returns undefined for any other parameter, valid or not
  */
-export function plainFields(input: unknown, { fields }: Collection): readonly string[] | undefined {
-  if (input === undefined || input === '*') return [...fields.keys()];
+export function plainFields(input: unknown, collection: Collection): readonly string[] | undefined {
+  const { fields } = collection;
+  if (input === undefined || input === '*') return wildcardFields(collection).map(([name]) => name);
   const names = typeof input === 'string' ? input.split(',') : [];
   const isPlain = names.length > 0 && new Set(names).size === names.length && names.every((name) => fields.has(name));
   return isPlain ? names : undefined;
@@ -82,7 +84,7 @@ function add(
   const grants = access(collection.name);
 
   if (head === '*') {
-    for (const [name, field] of collection.fields) {
+    for (const [name, field] of wildcardFields(collection)) {
       // A wildcard skips fields for which an explicit name would be rejected.
       if (!isReadable(grants, name) || !isBounded(through(lists, field))) continue;
       const isFollowed = rest.length > 0 && field.target !== undefined && access(field.target).length > 0;

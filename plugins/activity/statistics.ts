@@ -55,7 +55,6 @@ export function createStatistics({ config, db, dbOf, clock, databaseConnection }
       readAttention ??= createReadAttention(databaseConnection.schemas);
       const attention = await readAttention(callerDb, {
         now,
-        invitedAfter: new Date(now.getTime() - config.USER_INVITE_TOKEN_TTL),
         acceptsPasskeys: config.AUTH_PASSKEYS,
       });
       const found = new Map(counts.map(({ start, series, count }) => [`${start.getTime()} ${series}`, count]));

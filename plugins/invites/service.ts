@@ -4,7 +4,13 @@ import type { Executor } from '../../db/client.js';
 import { administratorsAmong } from '../../db/queries/access/administrators.js';
 import { findPrincipalOfRole } from '../../db/queries/access/principals.js';
 import { findLatestActor } from '../../db/queries/activity/activity.js';
-import { insertInvitees, type KnownInvitee, lockInvitees, writeRoles } from '../../db/queries/invites/invitations.js';
+import {
+  extendInvitations,
+  insertInvitees,
+  type KnownInvitee,
+  lockInvitees,
+  writeRoles,
+} from '../../db/queries/invites/invitations.js';
 import { activate, findRecipient, lockRecipient, type Recipient } from '../../db/queries/mail/recipients.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
@@ -80,6 +86,11 @@ export function createInvites({
   // waiting; on PostgreSQL, one transaction invites all addresses of a request.
   const transactionSize = databaseConnection.engine === 'embedded' ? 50 : Number.POSITIVE_INFINITY;
 
+  const times = () => {
+    const now = clock();
+    return { now, expiresAt: new Date(now.getTime() + config.USER_INVITE_TOKEN_TTL) };
+  };
+
   /**
    * Finds users who are already invited. A caller who does not have all the rights of such a user must not send another link to the
    * account. An administrator who invites another one must have proved their identity recently.
@@ -114,13 +125,19 @@ export function createInvites({
       const inserted =
         role === undefined || missing.length === 0
           ? new Set<string>()
-          : await insertInvitees(tx, missing, role, clock());
+          : await insertInvitees(tx, missing, role, times());
       created.push(...inserted);
       remaining = missing.filter(({ id }) => !inserted.has(id)).map(({ email }) => email);
     }
     const changesRole = role !== undefined && isUnlimited(caller, 'users', 'update');
     const moved = new Set(changesRole ? repeated.filter((user) => user.role !== role).map(({ id }) => id) : []);
     if (role !== undefined && moved.size > 0) await writeRoles(tx, [...moved], role);
+    if (repeated.length > 0)
+      await extendInvitations(
+        tx,
+        repeated.map(({ id }) => id),
+        times().expiresAt,
+      );
     abandoned.throwIfAborted();
     const invited = [
       ...created.map((id) => ({ id, changed: written })),
@@ -187,6 +204,7 @@ export function createInvites({
       await requestMail(user.email, client, (origin) =>
         db.transaction(async (tx) => {
           const invitedBy = await findLatestActor(tx, user.id, 'invite');
+          await extendInvitations(tx, [user.id], times().expiresAt);
           await mail.enqueue(tx, { ...origin, kind: 'invite', user: user.id, url: defaultUrl, invitedBy });
           const events = [{ action: 'invite', collection: 'users', item: user.id, changed: [] } as const];
           await activity.record(tx, { userId: null, client }, events);

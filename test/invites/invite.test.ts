@@ -4,7 +4,7 @@ import { roles, settings, users } from '../../db/schema.js';
 import { refused } from '../helpers/http/refusals.js';
 import { linkIn, mailsTo, tokenFor } from '../helpers/mail/mails.js';
 import { startTestApp } from '../helpers/service/app.js';
-import { day } from '../helpers/service/clock.js';
+import { day, minute } from '../helpers/service/clock.js';
 import { refusesBadTokens } from '../helpers/tokens/link-tokens.js';
 import { assertUnchanged, createPolicy, createRole, policyWith } from '../helpers/users/rights.js';
 import { changeUser, createUser, createUserWithToken } from '../helpers/users/users.js';
@@ -87,6 +87,57 @@ t.test('an invitation says who invites, and to what', async (t) => {
     const [, again] = await mailsTo(app, email);
     t.match(again?.text, `${name} has invited you to join Gatehouse.`, 'also after a new link was requested');
   }
+});
+
+t.test('invite_expires_at says until when the latest invitation can be accepted', async (t) => {
+  const email = address();
+  const query = (filter: object, more = '') =>
+    service.get(`/users?filter=${encodeURIComponent(JSON.stringify(filter))}${more}`, admin.headers);
+  const read = async (more = '&fields=invite_expires_at') =>
+    (await query({ email: { _eq: email } }, more)).json().data[0];
+  const lasts = async (what: string) => {
+    const left = Date.parse((await read()).invite_expires_at) - clock.now().getTime();
+    t.ok(left <= 7 * day && left > 7 * day - minute, what);
+  };
+  const change = (data: object) =>
+    app.inject({ method: 'PATCH', url: `/users/${id}`, headers: admin.headers, payload: data });
+  await invite({ email, role });
+  const { id } = (await found(email)) ?? {};
+  await lasts('invited');
+  for (const wildcard of ['', '&fields=*']) t.notOk('invite_expires_at' in (await read(wildcard)), wildcard);
+  const nested = (await service.get(`/roles/${role}?fields=users.*`, admin.headers)).json().data.users[0];
+  t.notOk('invite_expires_at' in nested, 'nested');
+
+  clock.advance(8 * day);
+  const expired = { status: { _eq: 'invited' }, invite_expires_at: { _lte: '$NOW' } };
+  const idsOf = async (filter: object) =>
+    (await query(filter, '&fields=id&limit=-1')).json().data.map((user: { id: string }) => user.id);
+  t.ok((await idsOf(expired)).includes(id));
+  await invite({ email });
+  await lasts('invited again');
+  t.notOk((await idsOf(expired)).includes(id));
+
+  clock.advance(8 * day);
+  const [mail] = (await mailsTo(app, email)).slice(-1);
+  const token = linkIn(mail ?? { text: '' }).searchParams.get('token') ?? '';
+  t.equal((await post('/account/accept-invite/send-again', { token })).statusCode, 204);
+  await lasts('requested by the user');
+
+  refused(t, await change({ invite_expires_at: null }), 'INVALID_PAYLOAD', 'read-only');
+  await change({ title: 'Dr.' });
+  await lasts('another change');
+  await change({ email: `new-${email}` });
+  t.equal((await found(`new-${email}`))?.inviteExpiresAt, null, 'the address has changed');
+  await invite({ email: `new-${email}` });
+  const [last] = (await mailsTo(app, `new-${email}`)).slice(-1);
+  t.equal((await accept(linkIn(last ?? { text: '' }).searchParams.get('token') ?? '')).statusCode, 204);
+  t.equal((await found(`new-${email}`))?.inviteExpiresAt, null, 'accepted');
+
+  const desk = await createUserWithToken(app, {
+    policies: [await policyWith(app, [{ collection: 'users', action: 'read', fields: ['id', 'email'] }])],
+  });
+  refused(t, await service.get('/users?fields=invite_expires_at', desk.headers), 'FORBIDDEN', 'a field');
+  refused(t, await service.get('/users?filter[invite_expires_at][_null]=true', desk.headers), 'FORBIDDEN', 'a filter');
 });
 
 t.test('without a role, only users who are already invited are invited again', async (t) => {

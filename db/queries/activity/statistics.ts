@@ -215,11 +215,9 @@ const administratorsWithoutSecondFactor = (acceptsPasskeys: SQL) => sql`
   )`;
 
 const attending = ({ queue }: Pick<DatabaseSchemas, 'queue'>) =>
-  fixedStatement<{ now: string; invitedAfter: string; acceptsPasskeys: boolean }, Record<AttentionName, number>>(
-    (value) => {
-      const now = sql`${value('now')}::timestamptz`;
-      const invitedAfter = sql`${value('invitedAfter')}::timestamptz`;
-      return sql`
+  fixedStatement<{ now: string; acceptsPasskeys: boolean }, Record<AttentionName, number>>((value) => {
+    const now = sql`${value('now')}::timestamptz`;
+    return sql`
         select
           ${upTo(sql`select from ${sql.identifier(queue)}.job where name = 'mail' and state = 'failed'`)} as failed_emails,
           ${upTo(sql`select distinct account from ${loginAttempts} where locked_until > ${now}`)}
@@ -234,27 +232,22 @@ const attending = ({ queue }: Pick<DatabaseSchemas, 'queue'>) =>
           select (count(*) filter (where is_pending))::integer as pending,
             (count(*) filter (where not is_pending))::integer as expired
           from (
-            select u.created_at > ${invitedAfter} or exists (
-                select from ${activity} a where a.item = u.id::text and a.action = 'invite' and a.outcome = 'success'
-                  and a."timestamp" > ${invitedAfter}
-              ) as is_pending
-            from ${users} u where u.status = 'invited' order by u.created_at desc limit ${limit}
+            select u.invite_expires_at is null or u.invite_expires_at > ${now} as is_pending
+            from ${users} u where u.status = 'invited' order by u.invite_expires_at desc limit ${limit}
           ) invited
         ) invitations`;
-    },
-  );
+  });
 
-/** @param invitedAfter invitations that are older have expired */
 export type ReadAttention = (
   db: Executor,
-  at: { now: Date; invitedAfter: Date; acceptsPasskeys: boolean },
+  at: { now: Date; acceptsPasskeys: boolean },
 ) => Promise<Record<AttentionName, number>>;
 
 /** What may need attention now. Every number is read from an index, and counts at most one row more than the maximum. */
 export function createReadAttention(schemas: Pick<DatabaseSchemas, 'queue'>): ReadAttention {
   const statement = attending(schemas);
-  return async (db, { now, invitedAfter, acceptsPasskeys }) => {
-    const values = { now: now.toISOString(), invitedAfter: invitedAfter.toISOString(), acceptsPasskeys };
+  return async (db, { now, acceptsPasskeys }) => {
+    const values = { now: now.toISOString(), acceptsPasskeys };
     const [found] = await statement(db, values);
     if (!found) throw new Error('A statement without a table returns one row.');
     return found;

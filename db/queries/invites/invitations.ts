@@ -31,12 +31,12 @@ export async function insertInvitees(
   tx: Executor,
   accounts: readonly { id: string; email: string }[],
   role: string,
-  now: Date,
+  { now, expiresAt }: { now: Date; expiresAt: Date },
 ): Promise<Set<string>> {
   const created = await rows<{ id: string }>(
     tx,
-    sql`insert into ${users} (id, email, status, role, created_at)
-      select given.id, given.email, 'invited', ${role}::uuid, ${now.toISOString()}::timestamptz
+    sql`insert into ${users} (id, email, status, role, created_at, invite_expires_at)
+      select given.id, given.email, 'invited', ${role}::uuid, ${now.toISOString()}::timestamptz, ${expiresAt.toISOString()}::timestamptz
       from jsonb_to_recordset(${JSON.stringify(accounts)}::jsonb) as given(id uuid, email varchar)
       on conflict do nothing returning id`,
   );
@@ -46,6 +46,14 @@ export async function insertInvitees(
 export async function writeRoles(tx: Executor, ids: readonly string[], role: string): Promise<void> {
   await tx.execute(
     sql`update ${users} u set role = ${role}::uuid
+      from jsonb_array_elements_text(${JSON.stringify(ids)}::jsonb) as given(id) where u.id = given.id::uuid`,
+  );
+}
+
+/** Notes until when users who get another invitation can accept it. */
+export async function extendInvitations(tx: Executor, ids: readonly string[], expiresAt: Date): Promise<void> {
+  await tx.execute(
+    sql`update ${users} u set invite_expires_at = ${expiresAt.toISOString()}::timestamptz
       from jsonb_array_elements_text(${JSON.stringify(ids)}::jsonb) as given(id) where u.id = given.id::uuid`,
   );
 }

@@ -2812,6 +2812,7 @@ export interface components {
             } | null;
             created_at?: string | null;
             email_verified_at?: string | null;
+            invite_expires_at?: string | null;
             locked_until?: string | null;
             has_password?: boolean | null;
             last_failure?: {
@@ -2857,6 +2858,7 @@ export interface components {
             } | null;
             created_at?: string | null;
             email_verified_at?: string | null;
+            invite_expires_at?: string | null;
             locked_until?: string | null;
             has_password?: boolean | null;
             last_failure?: {
@@ -4088,7 +4090,7 @@ export interface operations {
                 page?: number;
                 cursor?: string;
                 aggregate?: string;
-                groupBy?: ("id" | "first_name" | "last_name" | "email" | "location" | "title" | "description" | "avatar" | "language" | "tfa_secret" | "status" | "role" | "token" | "last_access" | "last_page" | "provider" | "external_identifier" | "email_notifications" | "appearance" | "theme_dark" | "theme_light" | "created_at" | "email_verified_at")[];
+                groupBy?: ("id" | "first_name" | "last_name" | "email" | "location" | "title" | "description" | "avatar" | "language" | "tfa_secret" | "status" | "role" | "token" | "last_access" | "last_page" | "provider" | "external_identifier" | "email_notifications" | "appearance" | "theme_dark" | "theme_light" | "created_at" | "email_verified_at" | "invite_expires_at")[];
                 meta?: components["schemas"]["MetaName"][];
                 export?: "csv" | "ndjson";
             };

@@ -225,6 +225,13 @@ export const collections = {
       "updatable": false
     },
     {
+      "name": "invite_expires_at",
+      "type": "time",
+      "filter": "timestamp",
+      "creatable": false,
+      "updatable": false
+    },
+    {
       "name": "locked_until",
       "type": "time",
       "creatable": false,

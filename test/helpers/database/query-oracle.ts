@@ -59,7 +59,7 @@ export const shapes: Record<Name, Record<string, Shape>> = {
     ...of('text', 'external_identifier appearance theme_dark theme_light'),
     ...of('json', 'tags auth_data theme_light_overrides theme_dark_overrides'),
     ...of('secret', 'tfa_secret token'),
-    ...of('timestamp', 'last_access created_at email_verified_at'),
+    ...of('timestamp', 'last_access created_at email_verified_at invite_expires_at'),
     ...of('boolean', 'email_notifications'),
     role: { type: 'uuid', to: 'roles' },
     policies: { list: 'policies' },
@@ -312,6 +312,7 @@ export function createOracle(world: World, callerId: string, now: Date) {
       if (head !== '*') add(head, rest);
       else {
         for (const [name, shape] of Object.entries(shapes[collection])) {
+          if (name === 'invite_expires_at') continue;
           const to = 'list' in shape ? shape.list : shape.to;
           if (mayName(view, collection, name) && isBounded(listsOf(lists, shape)))
             add(name, to && view(to).length > 0 ? rest : []);
