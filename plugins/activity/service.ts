@@ -33,9 +33,9 @@ export interface ActivityEvent {
 export interface EventDetails {
   /** The user's account before the change, if the change may affect it. */
   former?: AccountState;
-  /** The user whose passkey was added or removed. */
+  /** The user whose passkey was added or removed, or whose account at a provider was linked or unlinked. */
   owner?: string;
-  /** The provider at which the user was linked or unlinked. */
+  /** The provider of the account that was linked or unlinked. */
   provider?: string;
   /** Whether the user has logged in before, but never from this network, or never with this kind of device. */
   isUnfamiliar?: boolean;

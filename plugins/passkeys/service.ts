@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Executor } from '../../db/client.js';
-import { administratorsAmong } from '../../db/queries/access/administrators.js';
 import { findRecipient } from '../../db/queries/mail/recipients.js';
 import { listIdentities, lockLoginMethods } from '../../db/queries/providers/identities.js';
 import { spendState } from '../../db/queries/providers/spent-states.js';
@@ -166,8 +165,7 @@ export function createPasskeys({ db, dbOf, clock, webauthn, stepUp, signInMethod
       transact(db, async (tx) => {
         const user = id.toLowerCase();
         const ways = await lockLoginMethods(tx, user);
-        if (user === caller.userId) await stepUp.requireFresh(caller, tx);
-        else if ((await administratorsAmong(tx, [user])).size > 0) await stepUp.requireFreshAdministrator(caller, tx);
+        await stepUp.requireFreshForUser(tx, caller, user);
         await remove(tx, caller, user, passkey, ways);
       }),
   };

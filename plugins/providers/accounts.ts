@@ -360,7 +360,7 @@ export function createAccounts(
         if (!(await insertIdentity(tx, identity))) return false;
         const linked = await findIdentityHolder(tx, provider.key, identifier, ignoresCase);
         const item = linked?.identity ?? null;
-        const details = { provider: provider.key };
+        const details = { provider: provider.key, owner: to.user };
         const events = [{ action: 'identity_link', collection: 'identities', item, details } as const];
         await activity.record(tx, { userId: to.user, client }, events);
         return true;

@@ -11,8 +11,12 @@ import { definePlugin } from '../platform/plugin.js';
 export interface SignInMethods {
   /** Whether the user's provider determines their role (`ROLE_MAPPING`), so that it alone signs them in. */
   isManaged(user: ProviderUser): boolean;
-  /** For changes to how a user signs in. @throws {ApiError} FORBIDDEN for a managed user */
-  requireUnmanaged(user: ProviderUser): void;
+  /**
+   * For changes to how a user signs in.
+   * @param isOwn whether the caller is the user, and not an administrator
+   * @throws {ApiError} FORBIDDEN for a managed user
+   */
+  requireUnmanaged(user: ProviderUser, isOwn?: boolean): void;
   allowsPassword(user: ProviderUser): boolean;
   allowsPasskey(user: ProviderUser): boolean;
   /** Does not depend on the setting `email_login`. */
@@ -44,10 +48,11 @@ export function createSignInMethods(
   const isManaged: SignInMethods['isManaged'] = ({ provider }) => managing.has(provider);
   return {
     isManaged,
-    requireUnmanaged: (user) => {
+    requireUnmanaged: (user, isOwn = true) => {
       if (!isManaged(user)) return;
-      const reason =
-        'Your account is managed by the provider that you log in with, so you cannot change how you log in';
+      const reason = isOwn
+        ? 'Your account is managed by the provider that you log in with, so you cannot change how you log in'
+        : "The account is managed by the provider that the user logs in with. Change the user's provider first";
       throw new ApiError('FORBIDDEN', { reason });
     },
     allowsPassword: ({ provider }) => !config.AUTH_DISABLE_DEFAULT && provider === 'default',

@@ -1,4 +1,5 @@
 import type { Executor } from '../../db/client.js';
+import { administratorsAmong } from '../../db/queries/access/administrators.js';
 import { findProofs, findSessionProof, type ProofRecord, recordProved } from '../../db/queries/step-up/step-up.js';
 import { ApiError, type ProofMethod } from '../../schemas/errors.js';
 import type { Caller } from '../http/caller.js';
@@ -44,6 +45,12 @@ export interface StepUp {
    * @throws {ApiError} REAUTHENTICATION_REQUIRED; FORBIDDEN for the token of an application
    */
   requireFreshAdministrator(caller: Caller, executor?: Executor): Promise<void>;
+  /**
+   * For operations with which administrators change how a user signs in: requires a fresh session if the user is an administrator or the
+   * caller.
+   * @throws {ApiError} as {@link requireFresh} and {@link requireFreshAdministrator} do
+   */
+  requireFreshForUser(tx: Executor, caller: Caller, user: string): Promise<void>;
   /**
    * Whether only a second factor can prove the caller's identity: the user has two-factor authentication, or has a passkey while
    * `enforce_tfa` applies.
@@ -141,6 +148,10 @@ export function createStepUp({ config, db, clock, signInMethods }: Services, own
     return recordProved(executor, { id, user }, { ...factors, ...time });
   };
 
+  const requireFreshAdministrator: StepUp['requireFreshAdministrator'] = async (caller, executor = db) => {
+    if (canBecomeStale(caller) && !(await isFresh(caller, executor))) throw await refusal(caller, executor);
+  };
+
   return {
     methodsOf,
     needsSecondFactor,
@@ -167,8 +178,11 @@ export function createStepUp({ config, db, clock, signInMethods }: Services, own
       if (!(await isProved({ ...caller, ...session }, tx))) throw await refusal(caller, tx);
     },
 
-    requireFreshAdministrator: async (caller, executor = db) => {
-      if (canBecomeStale(caller) && !(await isFresh(caller, executor))) throw await refusal(caller, executor);
+    requireFreshAdministrator,
+
+    requireFreshForUser: async (tx, caller, user) => {
+      if (user === caller.userId) await requireFresh(caller, tx);
+      else if ((await administratorsAmong(tx, [user])).size > 0) await requireFreshAdministrator(caller, tx);
     },
 
     markFresh: (caller, executor, proved) => record(caller, executor, proved, { authenticatedAt: clock() }),

@@ -3,11 +3,13 @@ import { completeProviderLogin } from './complete-provider-login.js';
 import { finishOAuthLogin, finishProviderLogin, submitOAuthLogin, submitProviderLogin } from './finish-login.js';
 import { linkIdentity } from './link-identity.js';
 import { listIdentities } from './list-identities.js';
+import { listIdentitiesOfUser } from './list-identities-of-user.js';
 import { listProviderKeys } from './list-provider-keys.js';
 import { listProviders } from './list-providers.js';
 import { startOAuthLogin } from './start-oauth-login.js';
 import { startProviderLogin } from './start-provider-login.js';
 import { unlinkIdentity } from './unlink-identity.js';
+import { unlinkIdentityOfUser } from './unlink-identity-of-user.js';
 
 /** Under `/auth`. */
 export async function providersRoutes(app: App): Promise<void> {
@@ -33,4 +35,6 @@ export async function identitiesRoutes(app: App): Promise<void> {
   listIdentities(app);
   linkIdentity(app);
   unlinkIdentity(app);
+  listIdentitiesOfUser(app);
+  unlinkIdentityOfUser(app);
 }

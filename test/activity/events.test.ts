@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
 import { saveGrant } from '../../db/queries/applications/grants.js';
+import { identities } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
 import { recorded } from '../helpers/database/activity.js';
 import { schemas } from '../helpers/database/databases.js';
@@ -314,6 +315,13 @@ const done: Record<string, () => Promise<Done>> = {
     ]);
     const response = await visitor.send({ method: 'DELETE', url: `/users/me/identities/${identity.id}` });
     return { response, rows: [byThemselves('identity_unlink', id, 'identities', identity.id)] };
+  },
+  unlinkIdentityOfUser: async () => {
+    const { id } = await createUser(app);
+    const row = { user: id, provider: 'alpha', identifier: id, createdAt: app.clock() };
+    const [identity] = await app.db.insert(identities).values(row).returning({ id: identities.id });
+    const response = await send('DELETE', `/users/${id}/identities/${identity?.id}`);
+    return { response, rows: [byAdmin('identity_unlink', 'identities', identity?.id ?? '')] };
   },
   updateProfile: async () => {
     const { id, headers } = await signedIn();

@@ -191,10 +191,21 @@ t.test('administrators still manage the sign-in of managed users', async (t) => 
   t.equal((await get('/users/me', { authorization: `Bearer ${token}` })).statusCode, 200);
   const url = `/users/${managed.id}/passkeys/${managed.passkey.id}`;
   t.equal((await request({ method: 'DELETE', url, headers: asAdmin })).statusCode, 204);
+  for (const identity of [managed.primary, managed.others.plain, managed.others.mapped]) {
+    const unlink = () =>
+      request({ method: 'DELETE', url: `/users/${managed.id}/identities/${identity}`, headers: asAdmin });
+    await refusedUnchanged(t, service, unlink, ['FORBIDDEN'], 'a linked account');
+  }
   const released = { provider: 'default', external_identifier: null, password: newPassword() };
   t.equal((await patch(service, `/users/${managed.id}`, released)).statusCode, 200);
   const { email } = managed;
   t.equal((await post('/auth/login', { email, password: released.password })).statusCode, 200, 'released');
+  const linked = `/users/${managed.id}/identities/${managed.others.plain}`;
+  t.equal(
+    (await request({ method: 'DELETE', url: linked, headers: asAdmin })).statusCode,
+    204,
+    'released: a linked account',
+  );
 });
 
 t.test('users who only link an account at a provider that maps roles are not managed', async (t) => {

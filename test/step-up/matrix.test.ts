@@ -361,6 +361,11 @@ const policyOfMappedRole = async (values = {}) => {
   return policy;
 };
 const passkeyOf = async (id: string) => `${id}/passkeys/${(await addPasskeyTo(service, id)).id}`;
+const identityOf = async (id: string) => {
+  const row = { user: id, provider: 'alpha', identifier: randomUUID(), createdAt: app.clock() };
+  const [made] = await app.db.insert(identities).values(row).returning({ id: identities.id });
+  return `${id}/identities/${made?.id}`;
+};
 const oneNetwork = { adminAccess: true, ipAccess: ['192.0.2.0/24'] };
 
 /** A change by an administrator. `prepare` creates what is changed, and returns its key. */
@@ -520,6 +525,11 @@ const gains: Change[] = [
     what: 'a passkey of another administrator',
     prepare: async () => passkeyOf(await admin()),
     toRequest: (passkey) => remove(`/users/${passkey}`),
+  },
+  {
+    what: 'a linked account of another administrator',
+    prepare: async () => identityOf(await admin()),
+    toRequest: (identity) => remove(`/users/${identity}`),
   },
   { what: 'unlocking another administrator', prepare: admin, toRequest: (id) => post(`/users/${id}/unlock`) },
 ];

@@ -1,7 +1,6 @@
 import type { AccountState } from '../../../db/queries/mail/recipients.js';
 import type { ActivityAction } from '../../../schemas/activity.js';
 import type { ActivityEvent } from '../../activity/service.js';
-import type { Origin } from '../../http/caller.js';
 import type { SecurityChange } from '../jobs.js';
 
 /** Derives the changes to a user's credentials from an event, and from the account before and after it. */
@@ -43,12 +42,10 @@ export const actions: ReadonlySet<ActivityAction> = new Set(Object.keys(readings
 const credentials = new Set(['password', 'email', 'token', 'provider', 'external_identifier']);
 
 /** The user whose credentials an event may have changed; undefined: it changed no credentials. */
-export function userOf({ collection, item, changed, details }: ActivityEvent, origin: Origin): string | undefined {
+export function userOf({ collection, item, changed, details }: ActivityEvent): string | undefined {
   if (changed && !changed.some((field) => credentials.has(field))) return undefined;
   if (collection === 'users') return typeof item === 'string' ? item : undefined;
-  if (collection === 'passkeys') return details?.owner;
-  // Users can link accounts only for themselves.
-  return collection === 'identities' ? (origin.userId ?? undefined) : undefined;
+  return details?.owner;
 }
 
 export const changesOf: ChangeReader = (event, former, now) => readings[event.action]?.(event, former, now) ?? [];

@@ -71,7 +71,7 @@ export function createSecurityNotices({ config, clock, mail }: Services, notMeUr
     if (!origin) return;
     const byUser = new Map<string, ActivityEvent[]>();
     for (const event of events) {
-      const user = userOf(event, origin);
+      const user = userOf(event);
       if (user !== undefined && !(await isPartOfSetup(tx, event, user)))
         byUser.set(user, [...(byUser.get(user) ?? []), event]);
     }
