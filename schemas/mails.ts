@@ -75,6 +75,11 @@ export const ListedMail = named('Mail', Type.Partial(mail));
 
 export const ListMailsQuery = Type.Object({
   state: Type.Optional(MailState),
+  user: Type.Optional(
+    Uuid(
+      'The ID of a user: returns only the emails to this user. Emails for which only an address is known are omitted. If there is no such user, the list is empty.',
+    ),
+  ),
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,

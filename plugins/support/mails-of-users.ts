@@ -1,4 +1,4 @@
-import { findQueuedMail, type QueuedMail, readQueuedMails } from '../../db/queries/mail/mails.js';
+import { findQueuedMail, type MailSelection, type QueuedMail, readQueuedMails } from '../../db/queries/mail/mails.js';
 import { ApiError } from '../../schemas/errors.js';
 import { hasRightsOverUser } from '../access/account-rights.js';
 import { isUnlimited } from '../access/permissions.js';
@@ -14,7 +14,7 @@ import { readableFields } from './readable-fields.js';
  */
 export interface MailsOfUsers {
   /** The emails that the caller may read, with the fields that they may read, newest first. */
-  list(caller: Principal, state: QueuedMail['state'] | null, limit: number): Promise<Partial<QueuedMail>[]>;
+  list(caller: Principal, selection: MailSelection): Promise<Partial<QueuedMail>[]>;
   /** Queues an email again after its last attempt has failed. @throws {ApiError} FORBIDDEN, also if there is no such email */
   retry(caller: Principal, id: string): Promise<void>;
 }
@@ -31,12 +31,12 @@ export function createMailsOfUsers({
   const { schemas } = databaseConnection;
 
   return {
-    list: async (caller, state, limit) => {
+    list: async (caller, selection) => {
       const now = clock();
       const reach = isUnlimited(caller, 'mails', 'read') ? null : await reachOf(caller, now);
       const grants = accessViewOf(caller, now, reach)('mails');
       const rules = grants.map(({ rule }) => rule);
-      const found = await readQueuedMails(db, schemas, state, limit, rules);
+      const found = await readQueuedMails(db, schemas, selection, rules);
       return found.map(({ matching, ...queued }) => readableFields(queued, grants, matching));
     },
 

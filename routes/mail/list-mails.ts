@@ -21,8 +21,8 @@ export function listMails(app: App): void {
       },
     },
     async (request) => {
-      const { state = null, limit = 100 } = request.query;
-      return { data: await app.mailsOfUsers.list(request.currentUser, state, limit) };
+      const { state = null, user = null, limit = 100 } = request.query;
+      return { data: await app.mailsOfUsers.list(request.currentUser, { state, user, limit }) };
     },
   );
 }

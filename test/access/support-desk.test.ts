@@ -3,6 +3,7 @@ import { sql } from 'drizzle-orm';
 import t from 'tap';
 import { insertActivity } from '../../db/queries/activity/activity.js';
 import { rows } from '../../db/statements.js';
+import { hearStatements, type Sent, withValues } from '../helpers/database/statements.js';
 import { refused } from '../helpers/http/refusals.js';
 import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
 import { createPolicy, createRole, policyWith } from '../helpers/users/rights.js';
@@ -304,6 +305,60 @@ t.test('emails can be read and sent again only if they are for users without add
   refused(t, await retry(unknown, desk.headers), 'FORBIDDEN', 'an email to an address');
   t.equal((await retry(unknown, asAdmin)).statusCode, 204);
   refused(t, await retry('none', desk.headers), 'FORBIDDEN', 'a malformed ID');
+});
+
+t.test('the emails to one user can be listed, with the same rights', async (t) => {
+  const list = async (user: string, headers: Headers, query = ''): Promise<Listed[]> =>
+    (await get(`/mails?user=${user}${query}`, headers)).json().data;
+  const unknown = await failedMail(null, userOf('fewer rights').email);
+  for (const [what, { id: user }] of found) {
+    const id = await failedMail(user);
+    const all = await list(user, asAdmin, '&limit=1000');
+    t.equal(all.at(0)?.id, id, `${what}: newest first`);
+    t.ok(
+      all.every((mail) => mail.user === user),
+      what,
+    );
+    t.notOk(
+      all.some((mail) => mail.id === unknown),
+      `${what}: an email to an address`,
+    );
+    t.strictSame(await list(user.toUpperCase(), asAdmin), all, `${what}: in upper case`);
+    t.strictSame(await list(user, desk.headers), targets[what]?.isReached ? all : [], `${what}: the desk`);
+    t.strictSame(await list(user, asAdmin, '&limit=1'), all.slice(0, 1), `${what}: the newest`);
+    t.strictSame(await list(user, asAdmin, '&state=sent'), [], `${what}: no email was sent`);
+  }
+  t.strictSame(await list(randomUUID(), asAdmin), [], 'an unknown user');
+  t.strictSame(await list(randomUUID(), desk.headers), [], 'an unknown user, for the desk');
+  for (const user of ['x', '1', 'null', '', '%00', `${randomUUID()}x`, `${desk.id}&user=${desk.id}`])
+    refused(t, await get(`/mails?user=${user}`, asAdmin), 'INVALID_QUERY', user);
+  const member = await createUserWithToken(app, { policies: [fewerPolicy] });
+  refused(t, await get(`/mails?user=${member.id}`, member.headers), 'FORBIDDEN', 'without permission, even their own');
+});
+
+t.test('the emails to one user are found with an index, however many emails there are', async (t) => {
+  const { id: user } = userOf('no rights');
+  const id = await failedMail(user);
+  const queue = sql.identifier(app.databaseConnection.schemas.queue);
+  await app.db.execute(sql`insert into ${queue}.job (name, state, data)
+    select 'mail', 'failed', jsonb_build_object('kind', 'invite', 'user', gen_random_uuid()) from generate_series(1, 20000)`);
+  await app.db.execute(sql`analyze ${queue}.job`);
+  const sent: Sent[] = [];
+  const stop = hearStatements(app, (statement) => sent.push(statement));
+  const { data } = (await get(`/mails?user=${user}`, desk.headers)).json();
+  stop();
+  t.ok(data.some((mail: Listed) => mail.id === id));
+  const statements = sent.filter(({ text }) => /\.job\b/.test(text));
+  t.equal(statements.length, 1);
+  for (const statement of statements) {
+    const plan = await rows(app.db, sql.raw(`explain analyze ${withValues(statement)}`));
+    const text = JSON.stringify(plan);
+    t.match(text, /Index Scan (using|on) mail_user_index/);
+    t.notMatch(text, /Seq Scan on j|Rows Removed by Filter: \d{3}/);
+  }
+  await app.db.execute(
+    sql`delete from ${queue}.job where name = 'mail' and not exists (select from users where id::text = data ->> 'user')`,
+  );
 });
 
 t.test('fields and filters of permissions apply to emails', async (t) => {

@@ -42,11 +42,11 @@ export async function countQueuedMails(
   };
 }
 
+/** The recipient of a job. Null if only an address is known. */
+const userOfJob = sql.raw(`(data ->> 'user')::uuid`);
+
 /** The job table as emails, with the columns of the collection. */
-const mailsIn = (
-  queue: string,
-  condition: SQL,
-) => sql`select id, data ->> 'kind' as kind, (data ->> 'user')::uuid as "user",
+const mailsIn = (queue: string, condition: SQL) => sql`select id, data ->> 'kind' as kind, ${userOfJob} as "user",
     data ->> 'email' as email, ${stateName},
     -- The queue increments its count only when the next attempt starts.
     retry_count + (started_on is not null and state in ('retry', 'failed'))::int as attempts,
@@ -61,16 +61,23 @@ type MailRules = readonly (Filter | null)[];
 
 const conditionsOf = (rules: MailRules) => ruleConditions(ruledCollections.mails, 'mails', rules);
 
+/** Which emails a caller requests. */
+export interface MailSelection {
+  /** Null: in all states. */
+  state: MailState | null;
+  /** Null: to anyone. */
+  user: string | null;
+  limit: number;
+}
+
 /**
  * Emails in the queue, newest first.
- * @param state null: all states
  * @returns the emails. `matching` says which of the rules each one matches
  */
 export async function readQueuedMails(
   executor: Executor,
   { queue }: Pick<DatabaseSchemas, 'queue'>,
-  state: QueuedMail['state'] | null,
-  limit: number,
+  { state, user, limit }: MailSelection,
   rules: MailRules,
 ): Promise<(QueuedMail & { matching: boolean[] })[]> {
   const { any, each } = conditionsOf(rules);
@@ -83,7 +90,7 @@ export async function readQueuedMails(
       (extract(epoch from created_at) * 1000)::int8 as created, (extract(epoch from next_attempt_at) * 1000)::int8 as next,
       ${each} as matching
     from (
-      select * from (${mailsIn(queue, sql`true`)}) queued
+      select * from (${mailsIn(queue, user === null ? sql`true` : sql`${userOfJob} = ${user}::uuid`)}) queued
       where ${state}::text is null or state = ${state}::text
       order by created_at desc, id offset 0
     ) mails
@@ -108,4 +115,20 @@ export async function findQueuedMail(
     sql`select "user" from (${mailsIn(queue, sql`id = ${id}::uuid`)}) mails where ${conditionsOf(rules).any}`,
   );
   return found;
+}
+
+const userIndex = 'mail_user_index';
+
+/** Creates the index by which the emails to one user are found. While this runs, no emails can be queued. */
+export async function ensureMailIndex(db: Executor, { queue }: Pick<DatabaseSchemas, 'queue'>): Promise<void> {
+  const schema = sql.identifier(queue);
+  // Each kind of job has a partition of its own, whose name only pg-boss knows. `if not exists` would lock it at every start.
+  const [missing] = await rows<{ partition: string }>(
+    db,
+    sql`select partition_name as partition from ${schema}.queue where name = 'mail'
+      and not exists (select from pg_indexes where schemaname = ${queue} and indexname = ${userIndex})`,
+  );
+  if (!missing) return;
+  const table = sql`${schema}.${sql.identifier(missing.partition)}`;
+  await rows(db, sql`create index ${sql.identifier(userIndex)} on ${table} ((${userOfJob}))`);
 }

@@ -5848,6 +5848,7 @@ export interface operations {
         parameters: {
             query?: {
                 state?: "waiting" | "sending" | "failed" | "sent" | "dropped";
+                user?: string;
                 limit?: number;
             };
             header?: never;
