@@ -1,6 +1,6 @@
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { activity } from '../../db/schema.js';
+import { activity, identities } from '../../db/schema.js';
 import { accessibilityViolations, type Person, saveScreenshot } from '../helpers/browser/browser.js';
 import { startConsole } from '../helpers/browser/console.js';
 import { administrator, userPassword } from '../helpers/users/credentials.js';
@@ -56,6 +56,7 @@ const places = {
   [`/users/${ada.id}/security`]: 'Ada Example',
   [`/users/${ada.id}/access`]: 'Ada Example',
   [`/users/${ada.id}/applications`]: 'Ada Example',
+  [`/users/${ada.id}/emails`]: 'Ada Example',
   [`/users/${ada.id}/history`]: 'Ada Example',
   '/invitations': 'Invitations',
   '/applications': 'Applications',
@@ -177,6 +178,84 @@ t.test('a support desk sees an administrator, but no control that the API would 
     ['', 'Actions'],
     'one copies the ID, and nothing changes how the user signs in',
   );
+  t.strictSame(desk.complaints(), []);
+});
+
+t.test('an administrator unlinks an account of a user', async (t) => {
+  const { app } = service;
+  const { id } = await createUser(app, { role: String(customer), firstName: 'Lin', lastName: 'Linked' });
+  const link = (provider: string, email: string | null) =>
+    app.db
+      .insert(identities)
+      .values({ user: id, provider, identifier: `${provider}-4711`, email, createdAt: new Date() });
+  await link('github', 'lin@example.com');
+  await link('google', null);
+  const visitor = await signedIn();
+  const { page } = visitor;
+  await visitor.open(`/console/users/${id}/security`);
+  const card = page.getByRole('region', { name: 'Linked accounts' });
+  await card.getByText('lin@example.com').waitFor();
+  t.match(await card.innerText(), /github-4711[\s\S]*Last used Never[\s\S]*google-4711/);
+  await settle(visitor);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await saveScreenshot(visitor, `console-linked-accounts-${colorScheme}`);
+  }
+  const unlink = card.getByRole('listitem').filter({ hasText: 'github-4711' }).getByRole('button', { name: 'Unlink' });
+  await unlink.press('Enter');
+  const dialog = page.getByRole('alertdialog');
+  await dialog.getByText('Unlink the github account “lin@example.com”?').waitFor();
+  await dialog.getByText('Lin Linked can no longer sign in with it').waitFor();
+  t.equal(await app.db.$count(identities, eq(identities.user, id)), 2, 'nothing is unlinked yet');
+  await saveScreenshot(visitor, 'console-linked-accounts-dialog');
+  await dialog.getByRole('button', { name: 'Unlink' }).press('Enter');
+  await page.getByText('The github account “lin@example.com” was unlinked.').waitFor();
+  await unlink.waitFor({ state: 'detached' });
+  t.match(await card.innerText(), 'google-4711', 'the other one is still linked');
+  t.strictSame(await app.db.select({ provider: identities.provider }).from(identities).where(eq(identities.user, id)), [
+    { provider: 'google' },
+  ]);
+  t.strictSame(visitor.complaints(), []);
+});
+
+t.test('a support desk sees what was sent to a user, and sends what failed again', async (t) => {
+  const { app } = service;
+  const { id } = await createUser(app, { role: String(customer), firstName: 'Eva', lastName: 'Example' });
+  const url = `${app.config.PUBLIC_URL}/account/`;
+  for (const user of [id, ada.id]) await app.mail.enqueue(app.db, { kind: 'invite', user, url, invitedBy: null });
+  const queue = sql.identifier(app.databaseConnection.schemas.queue);
+  await app.db.execute(
+    sql`update ${queue}.job set state = 'failed', output = '{"reason": "The mail server is down."}' where data ->> 'user' = ${id}`,
+  );
+  const desk = await signedIn(staff);
+  const { page } = desk;
+  await desk.open(`/console/users/${id}`);
+  await page.getByRole('navigation', { name: 'Eva Example' }).getByRole('link', { name: 'Emails' }).press('Enter');
+  const row = page.getByRole('table', { name: 'Emails' }).getByRole('row').nth(1);
+  await row.getByText('The mail server is down.').waitFor();
+  await settle(desk);
+  t.equal(await page.locator('[data-row]').count(), 1, 'not the email to another user');
+  for (const [name, width, colorScheme] of [
+    ['light', 1280, 'light'],
+    ['dark', 1280, 'dark'],
+    ['phone', 320, 'light'],
+  ] as const) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme });
+    await saveScreenshot(desk, `console-user-emails-${name}`);
+  }
+  // On a phone, the table is a list.
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await row.getByRole('button', { name: 'Send again' }).press('Enter');
+  await page.getByText('The email to Eva Example is queued again.').waitFor();
+  await row.getByRole('button', { name: 'Send again' }).waitFor({ state: 'detached' });
+
+  const { id: administratorId } = await read(await signedIn(), '/users/me');
+  await desk.open(`/console/users/${administratorId}/emails`);
+  await page.getByText('You see only emails to users who have the same permissions as you, or fewer.').waitFor();
+  await desk.open(`/console/users/${id}/security`);
+  await settle(desk);
+  t.equal(await page.getByRole('heading', { name: 'Linked accounts' }).count(), 0);
   t.strictSame(desk.complaints(), []);
 });
 

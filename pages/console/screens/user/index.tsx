@@ -11,6 +11,7 @@ import type { TextKey } from '../../texts.js';
 import { t } from '../../texts.js';
 import { Actions } from './actions.js';
 import { Applications } from './applications.js';
+import { Emails } from './emails.js';
 import { History } from './history.js';
 import { Profile } from './profile.js';
 import { useReach } from './reach.js';
@@ -49,6 +50,7 @@ const parts = {
   security: { text: 'user_security', Part: Security },
   access: { text: 'user_access', Part: Rights },
   applications: { text: 'user_applications', Part: Applications },
+  emails: { text: 'nav_emails', Part: Emails },
   history: { text: 'user_history', Part: History },
 } as const satisfies Record<string, { text: TextKey; Part: (props: PartProps) => unknown }>;
 
@@ -75,6 +77,7 @@ export default function UserScreen({ params }: ScreenProps) {
     security: true,
     access: access.can('read', 'roles') || access.can('read', 'policies'),
     applications: access.isAdmin,
+    emails: access.can('read', 'mails'),
     history: access.can('read', 'activity'),
   };
   const open = (Object.keys(parts) as PartName[]).filter((key) => isOpen[key]);

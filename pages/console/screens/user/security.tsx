@@ -24,6 +24,7 @@ export function Security(props: PartProps) {
     <>
       {'tfa_secret' in user && <SecondFactor user={user} reload={reload} mayReset={mayReset} />}
       {isAdmin && <Passkeys user={user} />}
+      {isAdmin && <Identities user={user} reloadUser={reload} />}
       {isInReach && can('read', 'sessions') && <Sessions user={user} mayEnd={can('delete', 'sessions')} />}
     </>
   );
@@ -87,6 +88,63 @@ function Passkeys({ user }: { user: UserItem }) {
             </Button>
           </li>
         ))}
+      </ul>
+    </Card>
+  );
+}
+
+function Identities({ user, reloadUser }: { user: UserItem; reloadUser: () => void }) {
+  const { data, failure, reload } = useApi('/users/{id}/identities', { params: { id: user.id } });
+  const { data: providers } = useApi('/auth');
+  const identities = data?.data ?? [];
+  return (
+    <Card title={t('user_identities')}>
+      <Failure failure={failure} retry={reload} />
+      {data && identities.length === 0 && <p class="muted">{t('user_identities_none')}</p>}
+      <ul class="lines">
+        {identities.map(({ id, provider: key, external_identifier, email, primary, created_at, last_used_at }) => {
+          const provider = providers?.data.find(({ name }) => name === key)?.label ?? key;
+          const account = email ?? external_identifier;
+          return (
+            <li class="line" key={id}>
+              <Icon name="link" />
+              <div class="line-text">
+                <strong>
+                  {provider} {primary && <Badge>{t('user_identity_primary')}</Badge>}
+                </strong>
+                <span class="hint">
+                  {email && `${email} · `}
+                  <code>{external_identifier}</code>
+                </span>
+                <span class="hint">
+                  {t('user_added')} <Day time={created_at} /> · {t('user_used')}{' '}
+                  <Ago time={last_used_at} otherwise={t('never')} />
+                </span>
+              </div>
+              <Button
+                kind="danger"
+                onPress={() =>
+                  ask({
+                    title: t('user_identity_unlink_title', { provider, account }),
+                    text: t('user_identity_unlink_text', { user: nameOf(user, user.id) }),
+                    action: t('user_identity_unlink'),
+                    act: async () => {
+                      const params = { id: user.id, identity: id };
+                      await remove('/users/{id}/identities/{identity}', undefined, { params });
+                      reload();
+                      // The primary account of a user is also a field of the user.
+                      reloadUser();
+                      void changed('sessions');
+                      toast(t('user_identity_unlinked', { provider, account }));
+                    },
+                  })
+                }
+              >
+                {t('user_identity_unlink')}
+              </Button>
+            </li>
+          );
+        })}
       </ul>
     </Card>
   );
