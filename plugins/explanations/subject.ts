@@ -30,8 +30,9 @@ export async function findSubject(
   client: Client,
 ): Promise<Subject | { unknown: Obstacle }> {
   if (user !== undefined) {
-    const [principal] = await findPrincipalsAmong(tx, [user]);
-    if (!principal) return { unknown: 'no_such_user' };
+    const [found] = await findPrincipalsAmong(tx, [user]);
+    if (!found) return { unknown: 'no_such_user' };
+    const principal = { ...found, policies: inOrder(found.policies) };
     const caller = callerOf(principal, client);
     const missing = [
       ...(principal.status === 'active' ? [] : [obstacle('user_not_active')]),
@@ -40,13 +41,14 @@ export async function findSubject(
     return { caller, held: principal.policies, missing, placeholder: null };
   }
   if (role !== undefined) {
-    const principal = await findPrincipalOfRole(tx, role);
-    if (!principal) return { unknown: 'no_such_role' };
+    const found = await findPrincipalOfRole(tx, role);
+    if (!found) return { unknown: 'no_such_role' };
     // A role has no second factor. Whether its users need one is part of the response.
-    const caller = callerOf({ ...principal, has_tfa: true }, client);
+    const principal = { ...found, policies: inOrder(found.policies), has_tfa: true };
+    const caller = callerOf(principal, client);
     return { caller, held: principal.policies, missing: [], placeholder: principal.id };
   }
-  const policies = await findPublicPolicies(tx);
+  const policies = inOrder(await findPublicPolicies(tx));
   return { caller: anonymousCaller(policies, client), held: policies, missing: [], placeholder: null };
 }
 
@@ -58,3 +60,9 @@ const callerOf = (principal: PrincipalRecord, client: Client): Caller => ({
   credential: null,
   client,
 });
+
+/** The order in the database changes with every write. Explanations of the same rights must be the same. */
+const inOrder = (policies: readonly PolicyRecord[]): PolicyRecord[] =>
+  policies
+    .map((policy) => ({ ...policy, permissions: policy.permissions.toSorted((one, other) => one.id - other.id) }))
+    .sort((one, other) => one.id.localeCompare(other.id));
