@@ -1,5 +1,7 @@
+import { eq } from 'drizzle-orm';
 import type { Locator } from 'playwright-core';
 import t from 'tap';
+import { users } from '../../db/schema.js';
 import type { Person } from '../helpers/browser/browser.js';
 import { startConsole } from '../helpers/browser/console.js';
 import { minute } from '../helpers/service/clock.js';
@@ -71,6 +73,25 @@ t.test('an invitation can be sent again from the list and from the user', async 
   await page.getByRole('button', { name: 'Actions' }).press('Enter');
   await page.getByRole('menuitem', { name: 'Resend invitation' }).press('Enter');
   await resend();
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('invitations that have expired are listed apart', async (t) => {
+  const { db } = service.app;
+  await db
+    .update(users)
+    .set({ inviteExpiresAt: new Date(service.clock.now().getTime() - 1_000) })
+    .where(eq(users.email, 'invited@example.com'));
+  await open('/console/invitations?state=pending');
+  await page.getByText('No open invitations').waitFor();
+  await page.getByRole('link', { name: 'Expired' }).press('Enter');
+  const row = page.getByRole('row', { name: 'invited@example.com' });
+  await row.getByText('Expired', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Resend' }).press('Enter');
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Resend invitation' }).press('Enter');
+  await page.getByText('No expired invitations').waitFor();
+  await page.getByRole('link', { name: 'Pending' }).press('Enter');
+  await row.getByText('in 6 days').waitFor();
   t.strictSame(person.complaints(), []);
 });
 

@@ -94,6 +94,7 @@ export function askToResend({ email, name, role }: Invited): void {
     isDangerous: false,
     act: async () => {
       await post('/users/invite', { email, ...(role === undefined ? {} : { role }) });
+      void changed('users');
       toast(t('user_resend_invitation_done', { email }));
     },
   });

@@ -5,11 +5,12 @@ import { changed } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
 import { useUrlState } from '../../app/url-state.js';
 import { usePage } from '../../app/use-page.js';
+import { Badge } from '../../components/badge.js';
 import { Button } from '../../components/button.js';
 import { ask } from '../../components/dialog.js';
 import { Failure } from '../../components/failure.js';
 import { askToResend, Invite } from '../../components/invite.js';
-import { Empty, Screen } from '../../components/layout.js';
+import { Empty, Screen, Tabs } from '../../components/layout.js';
 import { SearchField } from '../../components/search-field.js';
 import { type Column, Pager, Table } from '../../components/table.js';
 import { Ago } from '../../components/time.js';
@@ -29,14 +30,31 @@ const since: Column<Invited> = {
   cell: ({ created_at }) => <Ago time={created_at} />,
 };
 
+const end: Column<Invited> = {
+  key: 'invite_expires_at',
+  title: fieldText('invite_expires_at'),
+  cell: ({ invite_expires_at: time }) =>
+    time && isPast(time) ? <Badge tone="warning">{t('invitations_expired')}</Badge> : <Ago time={time} />,
+};
+const isPast = (time: string) => Date.parse(time) <= Date.now();
+
+/** An invitation without a time has not been sent, or its link is void. It can be sent again, like one that is pending. */
+const filters: Readonly<Record<string, object>> = {
+  all: {},
+  pending: { _or: [{ invite_expires_at: { _gt: '$NOW' } }, { invite_expires_at: { _null: true } }] },
+  expired: { invite_expires_at: { _lte: '$NOW' } },
+};
+
 /** The users who have been invited and have not accepted yet. */
 export default function Invitations() {
   const { can, canUse, mayInvite } = useAccess();
-  const [state, change] = useUrlState<'q' | 'new'>();
+  const [state, change] = useUrlState<'q' | 'new' | 'state'>();
   const { q = '' } = state;
+  const showsEnd = canUse('read', 'users', 'invite_expires_at');
+  const shown = showsEnd && state.state !== undefined && state.state in filters ? state.state : 'all';
   const list = usePage<Invited>('/users', {
-    fields: 'id,email,created_at,role.id,role.name',
-    filter: { status: { _eq: 'invited' } },
+    fields: `id,email,created_at,role.id,role.name${showsEnd ? ',invite_expires_at' : ''}`,
+    filter: { status: { _eq: 'invited' }, ...filters[shown] },
     search: q,
     // The order in which they were created. Unlike the time, it is indexed.
     sort: '-id',
@@ -84,6 +102,7 @@ export default function Invitations() {
     },
     ...(canUse('read', 'users', 'role') && canUse('read', 'roles', 'name') ? [role] : []),
     ...(canUse('read', 'users', 'created_at') ? [since] : []),
+    ...(showsEnd ? [end] : []),
     ...(mayInvite || can('delete', 'users') ? [actions] : []),
   ];
   const inviteButton = (
@@ -93,6 +112,16 @@ export default function Invitations() {
   );
   return (
     <Screen title={t('nav_invitations')} lead={t('invitations_lead')} {...(mayInvite ? { actions: inviteButton } : {})}>
+      {showsEnd && (
+        <Tabs
+          label={t('emails_state')}
+          tabs={Object.keys(filters).map((name) => ({
+            href: name === 'all' ? '/invitations' : `/invitations?state=${name}`,
+            text: t(`invitations_${name}` as 'invitations_all'),
+            isCurrent: name === shown,
+          }))}
+        />
+      )}
       <div class="toolbar">
         <SearchField
           label={t('users_search')}
@@ -109,9 +138,17 @@ export default function Invitations() {
         rowName={({ email }) => email ?? ''}
         isLoading={list.isLoading}
         empty={
-          <Empty icon="invitation" title={t('invitations_none_title')} {...(mayInvite ? { action: inviteButton } : {})}>
-            {t('invitations_none')}
-          </Empty>
+          shown === 'expired' ? (
+            <Empty icon="invitation" title={t('invitations_none_expired')} />
+          ) : (
+            <Empty
+              icon="invitation"
+              title={t('invitations_none_title')}
+              {...(mayInvite ? { action: inviteButton } : {})}
+            >
+              {t('invitations_none')}
+            </Empty>
+          )
         }
       />
       <Pager number={list.number} next={list.next} previous={list.previous} />

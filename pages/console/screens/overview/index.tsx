@@ -35,8 +35,8 @@ const attention = [
   },
   { name: 'failed_emails', icon: 'email', href: '/emails?state=failed' },
   { name: 'locked_accounts', icon: 'lock', href: '/activity?action=lock' },
-  { name: 'expired_invitations', icon: 'invitation', href: '/invitations' },
-  { name: 'pending_invitations', icon: 'invitation', href: '/invitations' },
+  { name: 'expired_invitations', icon: 'invitation', href: '/invitations?state=expired' },
+  { name: 'pending_invitations', icon: 'invitation', href: '/invitations?state=pending' },
   {
     name: 'unverified_users',
     icon: 'user',
