@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
+import type { ErrorCode } from '../../schemas/errors.js';
 import { sessionCookie, setCookies } from '../helpers/http/cookies.js';
 import { refused } from '../helpers/http/refusals.js';
 import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
@@ -76,4 +77,50 @@ t.test('a second factor can be set up despite a validation rule, but not from an
     'validation rules of permissions do not apply',
   );
   t.not((await person.row()).tfaSecret, null);
+});
+
+t.test('applications and APIs reject invalid updates of several items, and deletions can be rehearsed', async (t) => {
+  const client = { name: 'Shop', type: 'confidential', redirect_uris: ['https://shop.example.com/callback'] };
+  for (const [url, item, bad] of [
+    [
+      '/clients',
+      client,
+      {
+        FAILED_VALIDATION: { redirect_uris: ['no URL'] },
+        INVALID_FOREIGN_KEY: { resources: ['https://unknown.example.com'] },
+        VALUE_TOO_LONG: { name: 'x'.repeat(101) },
+        NOT_NULL_VIOLATION: { name: null },
+      },
+    ],
+    [
+      '/resources',
+      { identifier: 'https://api.example.com', name: 'API' },
+      {
+        FAILED_VALIDATION: { identifier: 'no URL' },
+        VALUE_TOO_LONG: { name: 'x'.repeat(101) },
+        NOT_NULL_VIOLATION: { name: null },
+      },
+    ],
+  ] as const) {
+    const created = await service.post(url, item, asAdmin);
+    t.equal(created.statusCode, 200, created.body);
+    const { id } = created.json().data;
+    for (const [code, data] of Object.entries(bad)) {
+      refused(t, await patch(url, { keys: [id], data }), code as ErrorCode, `${url} ${code}`);
+    }
+    const rehearse = (place: string, payload?: object) =>
+      request({ method: 'DELETE', url: `${place}?dry_run=true`, headers: asAdmin, ...(payload ? { payload } : {}) });
+    for (const response of [await rehearse(url, [id]), await rehearse(`${url}/${id}`)]) {
+      t.equal(response.statusCode, 200);
+      t.strictSame(response.json(), { data: [id], meta: { dry_run: true } });
+    }
+    t.equal((await get(`${url}/${id}`, asAdmin)).statusCode, 200, 'it still exists');
+  }
+});
+
+t.test('administrators can list the grants of a user', async (t) => {
+  const { id } = await createUserWithToken(app);
+  const response = await get(`/users/${id}/grants`, asAdmin);
+  t.equal(response.statusCode, 200);
+  t.strictSame(response.json(), { data: [] });
 });
