@@ -61,6 +61,31 @@ t.test('what has been entered is kept when the page is loaded again', async (t) 
   t.strictSame(person.complaints(), []);
 });
 
+t.test(
+  'what has been entered for a new role, application, or API is kept until it is saved or discarded',
+  async (t) => {
+    for (const [path, button, label] of [
+      ['/console/roles/new', undefined, 'Name'],
+      ['/console/applications', 'Add application', 'Name'],
+      ['/console/apis', 'Add API', 'Name'],
+    ] as const) {
+      const show = async () => {
+        await open(path);
+        if (button) await page.getByRole('button', { name: button }).first().press('Enter');
+      };
+      await show();
+      const name = page.getByLabel(label, { exact: true });
+      await name.fill('A draft');
+      await show();
+      t.equal(await name.inputValue(), 'A draft', path);
+      await page.getByRole('button', { name: 'Cancel' }).press('Enter');
+      await show();
+      t.not(await name.inputValue(), 'A draft', `${path}: discarded`);
+    }
+    t.strictSame(person.complaints(), []);
+  },
+);
+
 t.test('an invitation can be sent again from the list and from the user', async (t) => {
   const resend = async () => {
     await page.getByRole('alertdialog').getByRole('button', { name: 'Resend invitation' }).press('Enter');

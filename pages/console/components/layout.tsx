@@ -121,15 +121,23 @@ interface TabsProps {
 }
 
 /** The parts of a screen, each with its own URL. */
-export const Tabs = ({ label, tabs }: TabsProps) => (
-  <nav class="tabs" aria-label={label}>
-    {tabs.map(({ href, text, isCurrent }) => (
-      <Link key={href} href={href} aria-current={isCurrent ? 'page' : undefined}>
-        {text}
-      </Link>
-    ))}
-  </nav>
-);
+export function Tabs({ label, tabs }: TabsProps) {
+  const nav = useRef<HTMLElement>(null);
+  const current = tabs.find(({ isCurrent }) => isCurrent)?.href;
+  // On a phone, not all tabs fit.
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [current]);
+  return (
+    <nav class="tabs" aria-label={label} ref={nav}>
+      {tabs.map(({ href, text, isCurrent }) => (
+        <Link key={href} href={href} aria-current={isCurrent ? 'page' : undefined}>
+          {text}
+        </Link>
+      ))}
+    </nav>
+  );
+}
 
 /** A value that users copy, such as an ID. */
 export function Copyable({ value, label }: { value: string; label?: string }) {

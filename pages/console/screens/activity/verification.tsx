@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { get } from '../../api/client.js';
+import { patiently } from '../../api/patiently.js';
 import type { Schemas } from '../../api/types.js';
 import { Dialog } from '../../components/dialog.js';
 import { TextField } from '../../components/field.js';
@@ -31,7 +32,7 @@ export function VerificationDialog({ onClose }: { onClose: () => void }) {
       do {
         setVerified(count);
         const after = part?.head ?? noted.trim();
-        part = (await get('/activity/verification', { query: { after } })).data;
+        part = (await patiently(() => get('/activity/verification', { query: { after } }))).data;
         count += part.verified;
       } while (isOpen.current && part.intact && !part.complete);
       setResult({ ...part, verified: count });

@@ -3,6 +3,7 @@ import { patch, post, remove } from '../../api/client.js';
 import type { Resource, Schemas } from '../../api/types.js';
 import { changed } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
+import { useDraft } from '../../app/draft.js';
 import { usePage } from '../../app/use-page.js';
 import { Button } from '../../components/button.js';
 import { ask, Dialog } from '../../components/dialog.js';
@@ -83,11 +84,19 @@ export default function Apis() {
 }
 
 function EditApi({ api, close }: { api: Resource; close: () => void }) {
-  const [name, setName] = useState(api.name ?? '');
-  const [identifier, setIdentifier] = useState(api.identifier ?? '');
-  const [scopes, setScopes] = useState(api.scopes?.join(' ') ?? '');
-  const [ttl, setTtl] = useState(api.access_token_ttl ?? '');
-  const [isOpen, setIsOpen] = useState(api.open_to_unregistered ?? false);
+  const [draft, setDraft, clearDraft] = useDraft(`api-${api.id ?? 'new'}`, {
+    name: api.name ?? '',
+    identifier: api.identifier ?? '',
+    scopes: api.scopes?.join(' ') ?? '',
+    ttl: api.access_token_ttl ?? '',
+    isOpen: api.open_to_unregistered ?? false,
+  });
+  const { name, identifier, scopes, ttl, isOpen } = draft;
+  const enter = (entered: Partial<typeof draft>) => setDraft((latest) => ({ ...latest, ...entered }));
+  const discard = () => {
+    clearDraft();
+    close();
+  };
   const save = async () => {
     const values = {
       name,
@@ -100,7 +109,7 @@ function EditApi({ api, close }: { api: Resource; close: () => void }) {
     else await patch('/resources/{id}', values, { params: { id: api.id } });
     void changed('resources');
     toast(t('apis_saved', { name }));
-    close();
+    discard();
   };
   return (
     <Dialog
@@ -111,18 +120,23 @@ function EditApi({ api, close }: { api: Resource; close: () => void }) {
         submit={t('save')}
         fields={['name', 'identifier', 'scopes', 'access_token_ttl']}
         onSubmit={save}
-        onCancel={close}
+        onCancel={discard}
         disabled={name.trim() === '' || identifier.trim() === ''}
       >
         {(faultOf) => (
           <>
-            <TextField label={t('applications_name')} value={name} onInput={setName} fault={faultOf('name')} />
+            <TextField
+              label={t('applications_name')}
+              value={name}
+              onInput={(typed) => enter({ name: typed })}
+              fault={faultOf('name')}
+            />
             <TextField
               label={t('apis_identifier')}
               hint={t('apis_identifier_hint')}
               placeholder="https://api.example.com"
               value={identifier}
-              onInput={setIdentifier}
+              onInput={(typed) => enter({ identifier: typed })}
               disabled={api.id !== undefined}
               fault={faultOf('identifier')}
             />
@@ -131,17 +145,22 @@ function EditApi({ api, close }: { api: Resource; close: () => void }) {
               hint={t('apis_scopes_hint')}
               placeholder="orders:read orders:write"
               value={scopes}
-              onInput={setScopes}
+              onInput={(typed) => enter({ scopes: typed })}
               fault={faultOf('scopes')}
             />
             <TextField
               label={fieldText('access_token_ttl')}
               placeholder="15m"
               value={ttl}
-              onInput={setTtl}
+              onInput={(typed) => enter({ ttl: typed })}
               fault={faultOf('access_token_ttl')}
             />
-            <CheckField label={t('apis_open')} hint={t('apis_open_hint')} checked={isOpen} onChange={setIsOpen} />
+            <CheckField
+              label={t('apis_open')}
+              hint={t('apis_open_hint')}
+              checked={isOpen}
+              onChange={(checked) => enter({ isOpen: checked })}
+            />
           </>
         )}
       </Form>

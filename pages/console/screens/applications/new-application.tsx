@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { post } from '../../api/client.js';
 import type { Schemas } from '../../api/types.js';
 import { changed } from '../../api/use-api.js';
+import { useDraft } from '../../app/draft.js';
 import { Button } from '../../components/button.js';
 import { Dialog } from '../../components/dialog.js';
 import { CheckField, SelectField, TextField } from '../../components/field.js';
@@ -19,11 +20,19 @@ type Created = { id: string; secret: string | undefined; redirectUri: string };
 
 /** Registers an application, and ends with what its developer needs. */
 export function NewApplication({ close, open }: Props) {
-  const [framework, setFramework] = useState<Framework>('express');
-  const [name, setName] = useState('');
-  const [redirectUri, setRedirectUri] = useState('');
-  const [isFirstParty, setIsFirstParty] = useState(true);
+  const [draft, setDraft, clearDraft] = useDraft('application-new', {
+    framework: 'express' as Framework,
+    name: '',
+    redirectUri: '',
+    isFirstParty: true,
+  });
+  const { framework, name, redirectUri, isFirstParty } = draft;
   const [created, setCreated] = useState<Created>();
+  const enter = (entered: Partial<typeof draft>) => setDraft((latest) => ({ ...latest, ...entered }));
+  const finish = (leave: () => void) => () => {
+    clearDraft();
+    leave();
+  };
   const create = async () => {
     const { type } = frameworks[framework];
     const { data } = await post('/clients', {
@@ -38,7 +47,7 @@ export function NewApplication({ close, open }: Props) {
   };
   if (created)
     return (
-      <Dialog title={t('applications_created_title', { name })} onClose={() => open(created.id)} size="large">
+      <Dialog title={t('applications_created_title', { name })} onClose={finish(() => open(created.id))} size="large">
         <Facts>
           <Fact name={t('applications_client_id')}>
             <Copyable value={created.id} label={t('applications_client_id')} />
@@ -52,7 +61,7 @@ export function NewApplication({ close, open }: Props) {
         </Facts>
         <Snippet framework={framework} clientId={created.id} redirectUri={created.redirectUri} />
         <div class="buttons">
-          <Button kind="primary" onPress={() => open(created.id)}>
+          <Button kind="primary" onPress={finish(() => open(created.id))}>
             {t('applications_done')}
           </Button>
         </div>
@@ -64,7 +73,7 @@ export function NewApplication({ close, open }: Props) {
         submit={t('applications_create')}
         fields={['name', 'redirect_uris']}
         onSubmit={create}
-        onCancel={close}
+        onCancel={finish(close)}
         disabled={name.trim() === '' || redirectUri.trim() === ''}
       >
         {(faultOf) => (
@@ -72,7 +81,7 @@ export function NewApplication({ close, open }: Props) {
             <TextField
               label={t('applications_name')}
               value={name}
-              onInput={setName}
+              onInput={(typed) => enter({ name: typed })}
               fault={faultOf('name')}
               maxLength={100}
             />
@@ -83,7 +92,7 @@ export function NewApplication({ close, open }: Props) {
                 value: one,
                 text: frameworks[one].name ?? t('applications_other'),
               }))}
-              onChange={setFramework}
+              onChange={(chosen) => enter({ framework: chosen })}
               hint={t(
                 frameworks[framework].type === 'public' ? 'applications_public_hint' : 'applications_confidential_hint',
               )}
@@ -94,14 +103,14 @@ export function NewApplication({ close, open }: Props) {
               type="url"
               placeholder={frameworks[framework].redirectUri}
               value={redirectUri}
-              onInput={setRedirectUri}
+              onInput={(typed) => enter({ redirectUri: typed })}
               fault={faultOf('redirect_uris')}
             />
             <CheckField
               label={t('applications_own')}
               hint={t('applications_own_hint')}
               checked={isFirstParty}
-              onChange={setIsFirstParty}
+              onChange={(checked) => enter({ isFirstParty: checked })}
             />
           </>
         )}

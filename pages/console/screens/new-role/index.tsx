@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { post, remove } from '../../api/client.js';
 import { changed } from '../../api/use-api.js';
+import { useDraft } from '../../app/draft.js';
 import { useUrlState } from '../../app/url-state.js';
 import { TextField } from '../../components/field.js';
 import { Form } from '../../components/form.js';
@@ -27,6 +28,13 @@ function newId(): string {
 const choices = ['empty', ...templates.map(({ name }) => name)] as const;
 type Choice = (typeof choices)[number];
 
+/** What has been entered. Without a name, the role has that of the template. */
+interface Draft {
+  typed?: string;
+  description: string;
+  picked: readonly Picked[];
+}
+
 const pauseMs = 400;
 
 /** Creates a role, with a policy from a template or with policies that exist. What it will allow is shown before. */
@@ -36,9 +44,9 @@ export default function NewRole() {
   const chosen = templates.find(({ name }) => name === choice);
   const collections = useRuleCollections();
   const [, navigate] = useLocation();
-  const [typed, setName] = useState<string>();
-  const [description, setDescription] = useState('');
-  const [picked, setPicked] = useState<readonly Picked[]>([]);
+  const [draft, setDraft, clearDraft] = useDraft<Draft>('role-new', { description: '', picked: [] });
+  const { typed, description, picked } = draft;
+  const enter = (entered: Partial<Draft>) => setDraft((latest) => ({ ...latest, ...entered }));
   // The changes that the simulator rehearses are those that are made. It does not depend on the texts, so typing asks for nothing.
   const [ids] = useState(() => ({ role: newId(), policy: newId() }));
   const name = typed ?? (chosen ? t(`template_${choice}`) : '');
@@ -69,6 +77,7 @@ export default function NewRole() {
     toast(t('new_role_created', { name: role.name }), {
       link: { href: `/roles/${ids.role}/members?add=members`, text: t('role_add_members') },
     });
+    clearDraft();
     navigate(`/roles/${ids.role}`, { replace: true });
   };
   return (
@@ -96,7 +105,10 @@ export default function NewRole() {
             submit={t('new_role_create')}
             fields={['name', 'description']}
             onSubmit={save}
-            onCancel={() => navigate('/roles')}
+            onCancel={() => {
+              clearDraft();
+              navigate('/roles');
+            }}
             disabled={name.trim() === '' || (chosen !== undefined && rules.length === 0)}
           >
             {(faultOf) => (
@@ -104,14 +116,14 @@ export default function NewRole() {
                 <TextField
                   label={t('roles_name')}
                   value={name}
-                  onInput={setName}
+                  onInput={(text) => enter({ typed: text })}
                   maxLength={100}
                   fault={faultOf('name')}
                 />
                 <TextField
                   label={fieldText('description')}
                   value={description}
-                  onInput={setDescription}
+                  onInput={(text) => enter({ description: text })}
                   lines={2}
                   fault={faultOf('description')}
                 />
@@ -119,7 +131,7 @@ export default function NewRole() {
                   kind="policies"
                   label={t(chosen ? 'new_role_more_policies' : 'new_role_policies')}
                   value={picked}
-                  onChange={setPicked}
+                  onChange={(chosenPolicies) => enter({ picked: chosenPolicies })}
                 />
               </>
             )}

@@ -1,5 +1,6 @@
 import { ApiFailure } from '../../../kit/api-failure.js';
 import { get, patch, remove } from '../../api/client.js';
+import { patiently } from '../../api/patiently.js';
 import type { Meta, Schemas } from '../../api/types.js';
 import { lacksPassword, requestLink } from '../../components/password-link.js';
 import { nameOf } from '../../components/person.js';
@@ -69,23 +70,6 @@ const codesOfOutages = new Set([
 ]);
 const isRefusal = (failure: unknown): failure is ApiFailure =>
   failure instanceof ApiFailure && !codesOfOutages.has(failure.code) && !failure.isSignedOut;
-
-const wait = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-const maxWaitSeconds = 60;
-
-/** Waits if the API says that there were too many requests, as a program would. */
-async function patiently<T>(send: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await send();
-    } catch (failure) {
-      const seconds =
-        failure instanceof ApiFailure && failure.code === 'REQUESTS_EXCEEDED' ? failure.retryAfter : undefined;
-      if (seconds === undefined || seconds > maxWaitSeconds) throw failure;
-      await wait(Math.max(1, seconds));
-    }
-  }
-}
 
 /** Reads the selected users in parts. */
 export async function* readMembers(
