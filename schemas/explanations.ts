@@ -63,7 +63,7 @@ const question = {
       minLength: 1,
       maxLength: 255,
       description:
-        'A field of the collection. With `item`, the question is whether `GET` would show the value or, for other actions, whether the caller may write it.',
+        'A field of the collection. With `item`, the question is whether `GET` would show the value or, for other actions, whether the caller may write it. To update `mails` is to retry an email, which writes no field.',
     }),
   ),
   ip: Type.Optional(
@@ -131,6 +131,8 @@ const obstacles = {
   field_not_permitted: 'No permission for this field applies.',
   no_such_item: 'There is no item with this ID.',
   item_not_reached: 'The item does not match the rule of any permission for this action.',
+  more_rights: 'The item is about a user who has rights that the caller lacks, or about no existing user.',
+  not_failed: 'The email has not failed, so nobody can send it again.',
   required_field: 'A new item requires a field that the caller may not write.',
   reserved: 'The service does not allow it, whatever the permissions.',
 } as const;
@@ -165,7 +167,7 @@ export const Explanation = named(
         'The fields that can be read or written, on the item if there is one in the question. `*` means all fields. Empty for `delete`.',
     }),
     filter: filterOf(
-      'Selects the items that the rules of the permissions reach. Variables are replaced with their values, so you can use it as the `filter` of a query. For a role, `$CURRENT_USER` remains. Null if there is no rule: all items, if the action is allowed.',
+      'Selects the items that the rules of the permissions reach. Variables are replaced with their values, so you can use it as the `filter` of a query. For a role, `$CURRENT_USER` remains. Null if there is no rule: all items, if the action is allowed. Callers who are not administrators reach only those items of `activity`, `mails`, and `sessions` that are about users whose rights they have.',
     ),
     validation: filterOf(
       'What items must match after they are created or updated. Null if there is no such condition.',
@@ -187,7 +189,7 @@ export const Explanation = named(
         items: Nullable(
           Type.Integer({
             description:
-              'The number of items that the rules reach, at most 1000. Null for `create` and for the settings, and if counting would take too long.',
+              'The number of items that the rules reach, at most 1000. Null for `create`, for the settings, for `activity`, `mails`, and `sessions`, and if counting would take too long.',
           }),
         ),
         more_items: Type.Boolean({ description: 'Whether there are more than 1000 items.' }),

@@ -153,6 +153,7 @@ const session = Closed(
 
 export const Session = named('Session', session);
 export type Session = Static<typeof Session>;
+export const sessionFields: readonly string[] = Object.keys(session.properties);
 
 /** A session of another user. */
 const SessionOfUser = named('SessionOfUser', {

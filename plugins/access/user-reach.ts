@@ -27,13 +27,14 @@ export function createReachOf({ principals }: Pick<Services, 'principals'>): Rea
     if (overview !== current || kept.size >= maxKept) kept.clear();
     current = overview;
     const name = [caller.userId, caller.role, ...caller.policies.map(({ id }) => id)].join();
-    const known = kept.get(name) ?? reachIn(overview, caller, now);
+    const known = kept.get(name) ?? userReachIn(overview, caller, now);
     kept.set(name, known);
     return known;
   };
 }
 
-function reachIn({ roles, policies, public_policy }: GrantsOverview, caller: Caller, now: Date): UserReach {
+/** The users whose rights do not exceed those of a caller, by what all roles and policies grant. */
+export function userReachIn({ roles, policies, public_policy }: GrantsOverview, caller: Caller, now: Date): UserReach {
   const policyOf = new Map(policies.map((policy) => [policy.id, policy]));
   const roleOf = new Map(roles.map((role) => [role.id, role]));
   const named = (ids: Iterable<string | null>): PolicyRecord[] =>

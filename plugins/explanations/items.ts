@@ -14,10 +14,20 @@ import type { Caller } from '../http/caller.js';
 import { readKey } from '../items/payload.js';
 import { presetsOf, requireWritable, writableFields } from '../items/writable-fields.js';
 import type { WriteRules } from '../items/write-engine.js';
-import { nothingAllowed, obstacle, type Verdict } from './verdict.js';
+import type { AboutUsers } from './items-about-users.js';
+import {
+  type Grant,
+  missingField,
+  names,
+  nothingAllowed,
+  obstacle,
+  permissionsOf,
+  sorted,
+  type Verdict,
+} from './verdict.js';
 
 interface Question extends Pick<ExplainBody, 'action' | 'item' | 'field'> {
-  collection: CollectionName & NeededRight['collection'];
+  collection: Exclude<CollectionName & NeededRight['collection'], AboutUsers>;
 }
 
 interface Context {
@@ -25,11 +35,6 @@ interface Context {
   writeRules: Readonly<Partial<Record<CollectionName, WriteRules>>>;
   now: Date;
 }
-
-/** A right to read or write fields of the items that match a rule. */
-type Grant = Pick<WriteGrant, 'fields' | 'rule' | 'permission'> & Partial<WriteGrant>;
-
-const names = ({ fields }: Grant, field: string) => fields === '*' || fields.has(field);
 
 const reaches = (grants: readonly Grant[], field: string) => grants.some((grant) => names(grant, field));
 
@@ -51,7 +56,7 @@ export async function explainItems(
   const view = accessViewOf(caller, now);
   const granted: readonly Grant[] =
     action === 'read' ? view(name) : writeGrantsOf(caller, name, action, variablesOf(caller, now));
-  const grants = [...granted].sort((one, other) => (one.permission ?? 0) - (other.permission ?? 0));
+  const grants = sorted(granted);
   const known = action === 'read' ? [...collection.fields.keys()] : writableFields(collection, rules, action);
   const none = nothingAllowed(known.length);
   if (grants.length === 0 || !meetsNeed(caller, { collection: name, action }))
@@ -87,8 +92,8 @@ export async function explainItems(
       : await writableAmong(tx, caller, { name, action, rules, grants, keys: key === undefined ? [] : [key] }, covered);
   const { fields } = permitted;
   const missing: Missing[] = [...permitted.missing];
-  if (field !== undefined && !known.includes(field)) missing.push(obstacle('no_such_field', { field }));
-  else if (field !== undefined && !covered.includes(field)) missing.push(obstacle('field_not_permitted', { field }));
+  const missed = missingField(field, known, covered);
+  if (missed) missing.push(missed);
   else if (field !== undefined && !fields.includes(field) && !missing.some(({ code }) => code === 'reserved')) {
     missing.push(obstacle('reserved', { field }));
   }
@@ -98,9 +103,7 @@ export async function explainItems(
     items,
     missing,
     fields,
-    permissions: new Map(
-      applied.map((grant) => [grant.permission ?? null, known.filter((name) => names(grant, name))]),
-    ),
+    permissions: permissionsOf(applied, known),
   };
 }
 

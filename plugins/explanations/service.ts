@@ -1,3 +1,4 @@
+import type { Executor } from '../../db/client.js';
 import { findPolicySources, type PolicyRecord, type PolicySource } from '../../db/queries/access/principals.js';
 import type { CostlyQueries } from '../../db/queries/items/costly-queries.js';
 import { maxReached } from '../../db/queries/items/reach.js';
@@ -6,12 +7,14 @@ import type { Filter } from '../../db/query-language/filter.js';
 import { writeFilter } from '../../db/query-language/write-filter.js';
 import { dryRun } from '../../db/statements.js';
 import type { ExplainBody, Explanation, Missing, Obstacle } from '../../schemas/explanations.js';
+import { type PermittedCollection, permittedCollections } from '../../schemas/needs.js';
 import type { Caller } from '../http/caller.js';
 import { bareAddress } from '../http/trusted-proxies.js';
 import { invalidPayload } from '../items/payload.js';
 import type { Services } from '../platform/plugin.js';
 import { rehearse } from './changes.js';
 import { explainItems } from './items.js';
+import { explainItemsAboutUsers, isAboutUsers } from './items-about-users.js';
 import { explainSettings } from './settings.js';
 import { findSubject, type Subject } from './subject.js';
 import { obstacle, type Verdict } from './verdict.js';
@@ -26,9 +29,21 @@ export interface Explanations {
 }
 
 export function createExplanations(
-  { config, dbOf, clock, writeRules }: Services,
+  { config, dbOf, clock, writeRules, mail, mailsOfUsers, sessionsOfUsers }: Services,
   costly: Pick<CostlyQueries, 'isCheap'>,
 ): Explanations {
+  const explainCollection = async (
+    tx: Executor,
+    subject: Caller,
+    { collection, ...question }: Omit<ExplainBody, 'collection'> & { collection: PermittedCollection },
+  ): Promise<Verdict> => {
+    const now = clock();
+    if (collection === 'settings') return explainSettings(subject, question);
+    return isAboutUsers(collection)
+      ? explainItemsAboutUsers(tx, { mail, mailsOfUsers, sessionsOfUsers, now }, subject, { ...question, collection })
+      : explainItems(tx, { costly, writeRules, now }, subject, { ...question, collection });
+  };
+
   return {
     explain: async (caller, question) => {
       const asked = readQuestion(question);
@@ -41,13 +56,7 @@ export function createExplanations(
         const client = { ip: asked.ip, userAgent: null, network: '', requestId, abandoned };
         const subject = await findSubject(tx, question, client);
         if ('unknown' in subject) return nothing(subject.unknown);
-        const verdict =
-          asked.collection === 'settings'
-            ? explainSettings(subject.caller, question)
-            : await explainItems(tx, { costly, writeRules, now: clock() }, subject.caller, {
-                ...question,
-                collection: asked.collection,
-              });
+        const verdict = await explainCollection(tx, subject.caller, { ...question, collection: asked.collection });
         const sources = await findPolicySources(tx, { ...subject.caller, user: subject.caller.userId });
         return describe(subject, question, verdict, sources, created);
       });
@@ -55,17 +64,14 @@ export function createExplanations(
   };
 }
 
-/** The collections whose rules can be explained. Reading the others also depends on the rights of the user that a row is about. */
-const explainedCollections = ['users', 'roles', 'policies', 'permissions', 'settings'] as const;
-
 /** @throws {ApiError} INVALID_PAYLOAD */
 function readQuestion(question: ExplainBody) {
   const { user, role, public: anyone, action, item, field, ip } = question;
   if ([user, role, anyone].filter((one) => one !== undefined).length !== 1)
     throw invalidPayload('Exactly one of user, role, and public is required');
   const name = question.collection.replace(/^directus_/, '');
-  const collection = explainedCollections.find((known) => known === name);
-  if (!collection) throw invalidPayload(`collection must be one of ${explainedCollections.join(', ')}`);
+  const collection = permittedCollections.find((known) => known === name);
+  if (!collection) throw invalidPayload(`collection must be one of ${permittedCollections.join(', ')}`);
   if (item !== undefined && (action === 'create' || collection === 'settings'))
     throw invalidPayload('item cannot be combined with the action create, or with the settings');
   if (field !== undefined && action === 'delete')
@@ -98,6 +104,10 @@ function describe(
   const { caller } = subject;
   const { fields, allFields } = verdict;
   const missing = [...subject.missing, ...verdict.missing];
+  // No other address changes that there is no such operation, or that anonymous callers have no rights that could be compared.
+  const isHopeless =
+    verdict.missing.some(({ code }) => code === 'no_operation') ||
+    (caller.userId === null && isAboutUsers(collection.replace(/^directus_/, '')));
   const listed = (names: readonly string[]) => (names.length > 0 && names.length === allFields ? ['*'] : [...names]);
   return {
     allowed: missing.length === 0,
@@ -123,7 +133,8 @@ function describe(
           };
         });
     }),
-    missing: verdict.missing.length === 0 ? missing : [...missing, ...elsewhere(subject, collection, action)],
+    missing:
+      verdict.missing.length === 0 || isHopeless ? missing : [...missing, ...elsewhere(subject, collection, action)],
     requires_tfa: caller.policies.some((policy) => policy.enforce_tfa),
     counts: {
       fields: fields.length,

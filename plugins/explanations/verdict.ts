@@ -1,5 +1,6 @@
 import type { Filter } from '../../db/query-language/filter.js';
 import { type Missing, messageOf, type Obstacle } from '../../schemas/explanations.js';
+import type { WriteGrant } from '../access/write-grants.js';
 
 /** What somebody may do, apart from who they are and why their policies apply. */
 export interface Verdict {
@@ -32,3 +33,31 @@ export const obstacle = (code: Obstacle, more: Omit<Missing, 'code' | 'message'>
   message: messageOf(code),
   ...more,
 });
+
+/** A right to read or write fields of the items that match a rule. */
+export type Grant = Pick<WriteGrant, 'fields' | 'rule' | 'permission'> & Partial<WriteGrant>;
+
+/** Whether a grant includes a field. */
+export const names = ({ fields }: Grant, field: string) => fields === '*' || fields.has(field);
+
+/** In the order of their permissions. */
+export const sorted = (grants: readonly Grant[]): Grant[] =>
+  [...grants].sort((one, other) => (one.permission ?? 0) - (other.permission ?? 0));
+
+/**
+ * What prevents access to the field in the question.
+ * @param known the fields that there are for the action
+ * @param covered those that the permissions include
+ */
+export function missingField(
+  field: string | undefined,
+  known: readonly string[],
+  covered: readonly string[],
+): Missing | undefined {
+  if (field === undefined || covered.includes(field)) return undefined;
+  return obstacle(known.includes(field) ? 'field_not_permitted' : 'no_such_field', { field });
+}
+
+/** The permissions of grants, each with those fields that it includes. */
+export const permissionsOf = (grants: readonly Grant[], known: readonly string[]): Verdict['permissions'] =>
+  new Map(grants.map((grant) => [grant.permission ?? null, known.filter((name) => names(grant, name))]));

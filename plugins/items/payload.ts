@@ -104,7 +104,7 @@ function readJson(collection: Collection, name: string, field: ValueField, value
 }
 
 /** Converts an item's key to the form that the database returns. Undefined: the value cannot be a key. */
-export function readKey(collection: Collection, value: unknown): Key | undefined {
+export function readKey(collection: Pick<Collection, 'keyType'>, value: unknown): Key | undefined {
   if (collection.keyType === 'uuid') {
     return typeof value === 'string' && uuidPattern.test(value) ? value.toLowerCase() : undefined;
   }

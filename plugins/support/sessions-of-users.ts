@@ -1,12 +1,19 @@
 import type { Executor } from '../../db/client.js';
-import { deleteMatchingSessions, deleteSessionOf, listActiveSessions } from '../../db/queries/sessions/sessions.js';
+import type { ItemReach } from '../../db/queries/items/reach.js';
+import {
+  deleteMatchingSessions,
+  deleteSessionOf,
+  findActiveSession,
+  listActiveSessions,
+} from '../../db/queries/sessions/sessions.js';
+import type { Filter } from '../../db/query-language/filter.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
 import type { Session } from '../../schemas/sessions.js';
 import { hasRightsOverUser } from '../access/account-rights.js';
 import { readGrantsOf, variablesOf } from '../access/view.js';
 import { writeGrantsOf } from '../access/write-grants.js';
-import type { Principal } from '../http/caller.js';
+import type { Caller, Principal } from '../http/caller.js';
 import { sessionIdOf } from '../http/credential.js';
 import type { Services } from '../platform/plugin.js';
 import { maxListed, toSession } from '../sessions/active-sessions.js';
@@ -26,11 +33,25 @@ export interface SessionsOfUsers {
    * @throws {ApiError} FORBIDDEN
    */
   endAll(caller: Principal, user: string): Promise<void>;
+  /**
+   * Whether a caller reaches a session, and which rules of their permissions it matches.
+   * @returns undefined if there is no such session
+   */
+  reach(
+    tx: Executor,
+    caller: Caller,
+    id: string,
+    rules: readonly (Filter | null)[],
+    now: Date,
+  ): Promise<Pick<ItemReach, 'isVisible' | 'matches'> | undefined>;
 }
 
 export function createSessionsOfUsers({ db, clock, activity }: Services): SessionsOfUsers {
+  const isReached = (executor: Executor, caller: Caller, user: string, now: Date): Promise<boolean> =>
+    hasRightsOverUser(executor, caller, user.toLowerCase(), now);
+
   const requireReach = async (executor: Executor, caller: Principal, user: string): Promise<void> => {
-    if (!(await hasRightsOverUser(executor, caller, user.toLowerCase(), clock()))) throw new ApiError('FORBIDDEN');
+    if (!(await isReached(executor, caller, user, clock()))) throw new ApiError('FORBIDDEN');
   };
 
   const rulesToEnd = (caller: Principal) =>
@@ -61,5 +82,12 @@ export function createSessionsOfUsers({ db, clock, activity }: Services): Sessio
         if (!(await deleteMatchingSessions(tx, user, clock(), rulesToEnd(caller)))) throw new ApiError('FORBIDDEN');
         await activity.record(tx, caller, [{ action: 'session_end', collection: 'users', item: user.toLowerCase() }]);
       }),
+
+    reach: async (tx, caller, id, rules, now) => {
+      const found = await findActiveSession(tx, id, now, rules);
+      if (!found) return undefined;
+      const { user, matching } = found;
+      return { matches: matching, isVisible: matching.includes(true) && (await isReached(tx, caller, user, now)) };
+    },
   };
 }

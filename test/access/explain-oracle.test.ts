@@ -6,8 +6,18 @@ import { sql } from 'drizzle-orm';
 import fc from 'fast-check';
 import type { LightMyRequestResponse } from 'fastify';
 import t from 'tap';
+import { insertActivity } from '../../db/queries/activity/activity.js';
 import { compactUserCounts } from '../../db/queries/users/user-counts.js';
-import { permissions, policies, rolePolicies, roles, settings, userPolicies, users } from '../../db/schema.js';
+import {
+  permissions,
+  policies,
+  rolePolicies,
+  roles,
+  sessions,
+  settings,
+  userPolicies,
+  users,
+} from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
 import { hashToken } from '../../plugins/tokens/refresh-tokens.js';
 import { settingNames } from '../../schemas/settings.js';
@@ -47,8 +57,50 @@ const secrets = Object.fromEntries(
 );
 
 type Rule = Record<string, unknown> | null;
-type Name = 'users' | 'roles' | 'policies' | 'permissions' | 'settings';
+type AboutUsers = 'activity' | 'mails' | 'sessions';
+type Name = 'users' | 'roles' | 'policies' | 'permissions' | 'settings' | AboutUsers;
 type Action = 'create' | 'read' | 'update' | 'delete';
+
+/** The users whom entries of the audit log, emails, and sessions are about. Null: no user. The last one is about a user who is deleted. */
+const owners = [...Object.values(people), root.id, null, id('c', 9)];
+const ownerOf = (list: readonly string[], item: unknown) => owners[list.indexOf(String(item))] ?? null;
+
+const activityIds = owners.map((_, index) => id('d', index));
+const timestamp = new Date('2024-01-01');
+const entry = { timestamp, code: null, reason: null, actor: null, requestId: null, changed: null, seal: '' };
+await insertActivity(
+  db,
+  owners.map((user, index) => ({
+    ...{ ...entry, id: activityIds[index] ?? '', action: index % 2 ? 'login' : 'logout', outcome: 'success' },
+    ...{ user, collection: 'users', item: 'x', ip: '192.0.2.1', userAgent: 'x' },
+  })) as never,
+);
+
+const sessionOwners = owners.filter((user) => user !== null && user !== id('c', 9)) as string[];
+const sessionIds = sessionOwners.map((_, index) => id('e', index));
+
+const url = `${app.config.PUBLIC_URL}/account/`;
+for (const user of owners) {
+  const job =
+    user === null ? { kind: 'reset', email: 'x@example.com', url } : { kind: 'invite', user, url, invitedBy: null };
+  await app.mail.enqueue(db, job as never);
+}
+// One that has not failed.
+await app.mail.enqueue(db, { kind: 'invite', user: people.other, url, invitedBy: null });
+const jobs = sql.identifier(app.databaseConnection.schemas.queue);
+const queued = await rows<{ id: string }>(
+  db,
+  sql`select id from ${jobs}.job where name = 'mail' order by created_on, id`,
+);
+const mailIds = queued.map((job) => job.id);
+if (mailIds.length !== owners.length + 1) throw new Error('Emails are missing.');
+
+const operations: Record<AboutUsers, readonly Action[]> = {
+  activity: ['read'],
+  mails: ['read', 'update'],
+  sessions: ['read', 'delete'],
+};
+const isAboutUsers = (name: Name): name is AboutUsers => name in operations;
 
 const me = { id: { _eq: '$CURRENT_USER' } };
 const rules: Record<Name, Rule[]> = {
@@ -87,6 +139,27 @@ const rules: Record<Name, Rule[]> = {
   ],
   permissions: [null, { policy: { app_access: { _eq: true } } }, { action: { _eq: 'read' } }],
   settings: [null, null, {}, { project_name: { _eq: 'x' } }],
+  activity: [
+    null,
+    { action: { _eq: 'login' } },
+    { user: me },
+    { user: { status: { _eq: 'active' } } },
+    { user: { role: { _null: true } } },
+  ],
+  mails: [
+    null,
+    { kind: { _eq: 'invite' } },
+    { user: me },
+    { user: { status: { _eq: 'active' } } },
+    { user: { _null: true } },
+  ],
+  sessions: [
+    null,
+    { address: { _eq: '192.0.2.1' } },
+    { user: me },
+    { user: { role: { _in: '$CURRENT_ROLES' } } },
+    { user: { status: { _neq: 'suspended' } } },
+  ],
 };
 
 /** Values that a request can write without consequences for other requests, by field. */
@@ -130,6 +203,9 @@ const values: Record<Name, Record<string, () => unknown>> = {
     email_login: () => false,
     nonsense: () => 1,
   },
+  activity: {},
+  mails: {},
+  sessions: {},
 };
 const readable: Record<Name, string[]> = {
   users: ['id', 'email', 'title', 'role', 'policies', 'status', 'token', 'tags', 'created_at', 'password', 'nonsense'],
@@ -137,6 +213,9 @@ const readable: Record<Name, string[]> = {
   policies: ['id', 'name', 'ip_access', 'app_access', 'permissions', 'roles'],
   permissions: ['id', 'policy', 'collection', 'permissions', 'fields'],
   settings: ['project_name', 'default_language', 'self_service', 'public_policy', 'nonsense'],
+  activity: ['id', 'action', 'user', 'ip', 'item', 'nonsense'],
+  mails: ['id', 'kind', 'state', 'user', 'attempts', 'nonsense'],
+  sessions: ['id', 'device', 'address', 'current', 'applications', 'nonsense'],
 };
 
 const collection = fc.constantFrom<Name>(
@@ -148,9 +227,19 @@ const collection = fc.constantFrom<Name>(
   'policies',
   'permissions',
   'settings',
+  'activity',
+  'mails',
+  'sessions',
 );
 const action = fc.constantFrom<Action>('read', 'read', 'read', 'update', 'update', 'create', 'delete');
-const subset = <T>(list: readonly T[], maxLength = 4) => fc.subarray([...list], { minLength: 0, maxLength });
+const actionOn = (name: Name) =>
+  isAboutUsers(name)
+    ? fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...operations[name]) }, { weight: 1, arbitrary: action })
+    : action;
+const fieldOn = (name: Name, what: Action) =>
+  fc.constantFrom(...(what === 'read' || isAboutUsers(name) ? readable[name] : Object.keys(values[name])));
+const subset = <T>(list: readonly T[], maxLength = 4) =>
+  fc.subarray([...list], { minLength: 0, maxLength: Math.min(maxLength, list.length) });
 
 const permission = (focus: Name, focusAction: Action) =>
   fc
@@ -250,7 +339,8 @@ const changesOf = (focus: Name, focusAction: Action) =>
     { requiredKeys: [] },
   );
 
-const setup = fc.tuple(collection, action).chain(([name, what]) =>
+const focus = collection.chain((name) => fc.tuple(fc.constant(name), actionOn(name)));
+const setup = focus.chain(([name, what]) =>
   fc.record({
     policies: fc.tuple(
       ...policyIds.map(() =>
@@ -272,7 +362,7 @@ const setup = fc.tuple(collection, action).chain(([name, what]) =>
       collection: fc.constant(name),
       action: fc.constant(what),
       item: maybe(fc.integer({ min: 0, max: 9 })),
-      field: maybe(fc.constantFrom(...(what === 'read' ? readable[name] : Object.keys(values[name])))),
+      field: maybe(fieldOn(name, what)),
     }),
     changes: fc.option(changesOf(name, what), { nil: undefined, freq: 2 }),
   }),
@@ -332,6 +422,19 @@ async function store({ policies: flags, roles: own, permissions: granted, public
         role: roleIds[1] ?? null,
       },
     ]);
+    await tx.delete(sessions);
+    const times = { createdAt: now, authenticatedAt: now, lastUsedAt: now, expiresAt: new Date('2100-01-01') };
+    await tx.insert(sessions).values(
+      sessionOwners.map((user, index) => ({
+        ...{ id: sessionIds[index] ?? '', user, ...times },
+        ...{ ip: index % 2 ? '192.0.2.1' : '198.51.100.1', userAgent: 'x' },
+      })),
+    );
+    await tx.execute(
+      sql`delete from ${jobs}.job where name = 'mail' and not id = any(${`{${mailIds.join()}}`}::uuid[])`,
+    );
+    await tx.execute(sql`update ${jobs}.job set output = '{"reason": "x"}',
+      state = case when id = ${mailIds.at(-1)} then 'created' else 'failed' end::${jobs}.job_state where name = 'mail'`);
     const held = [
       ...subject.policies.map((policy) => ({ user: people.subject, policy })),
       ...other.policies.map((policy) => ({ user: people.other, policy })),
@@ -447,12 +550,68 @@ async function checkRead(
       if (isStored) expect(isTold, actual !== null && actual !== undefined, `fields: ${one}`);
     }
   }
+  // Items about users are not counted.
+  if (isAboutUsers(name)) return expect(told.counts.items, null, 'counts.items');
   if (item === undefined && field === undefined && name !== 'settings' && isExact) {
     expect(told.counts.items, asked.json().meta.total_count, 'counts.items');
     const filter = told.filter === null ? '' : `&filter=${encodeURIComponent(JSON.stringify(told.filter))}`;
     const found = await send('GET', `${place}?limit=0&meta=filter_count${filter}`, asAdmin);
     expect(found.json().meta?.filter_count, asked.json().meta.total_count, 'filter');
   }
+}
+
+/** What is asked about, and how. */
+interface Asked {
+  question: Question & { collection: AboutUsers };
+  /** Explains the same for all items. */
+  explain(more: Partial<Question>): Promise<Explained>;
+  headers: object;
+  /** The user whose credentials the headers contain. */
+  self: string | undefined;
+}
+
+const fieldsOf: Record<AboutUsers, readonly string[]> = {
+  activity: [],
+  mails: 'id kind state user email attempts created_at next_attempt_at limit reason'.split(' '),
+  sessions: 'id device user_agent address created_at last_used_at expires_at current applications'.split(' '),
+};
+
+/** Compares an explanation of emails or sessions with what their operations do. */
+async function checkAboutUsers(told: Explained, { question, explain, headers, self }: Asked) {
+  const { collection: name, action: what, item, field } = question;
+  if (self === undefined || !operations[name].includes(what)) return expect(told.allowed, false, 'allowed');
+  if (what !== 'read') {
+    // Both write no field.
+    if (field !== undefined) return expect(told.allowed, false, 'allowed');
+    if (item === undefined) {
+      const mine = await send('GET', '/permissions/me', headers);
+      return expect(told.allowed, isDone(mine) && mine.json().data[name]?.[what].access !== 'none', 'allowed');
+    }
+    const response =
+      name === 'mails'
+        ? await send('POST', `/mails/${item}/retry`, headers)
+        : await send('DELETE', `/users/${ownerOf(sessionIds, item) ?? self}/sessions/${item}`, headers);
+    return expect(told.allowed, isDone(response), `allowed: ${response.body}`);
+  }
+  const listed = (owner: string) => send('GET', name === 'mails' ? '/mails' : `/users/${owner}/sessions`, headers);
+  if (item === undefined && field === undefined) expect(told.allowed, isDone(await listed(self)), 'allowed');
+  if (item === undefined) return;
+  const shownOn = ({ allowed, fields }: Explained) =>
+    allowed ? (fields.includes('*') ? fieldsOf[name] : fields) : undefined;
+  if (field !== undefined) {
+    const { field: _, ...whole } = question;
+    expect(told.allowed, shownOn(await explain(whole))?.includes(field) ?? false, 'allowed: the field');
+  }
+  const keysOf = (fields: readonly string[]) => [...fields].sort().join();
+  const compare = async (owner: string, list: readonly string[]) => {
+    const explained = await Promise.all(list.map((one) => explain({ item: one })));
+    const response = await listed(owner);
+    const real = isDone(response) ? (response.json().data as object[]).map((row) => keysOf(Object.keys(row))) : [];
+    const expected = explained.map(shownOn).flatMap((fields) => (fields === undefined ? [] : [keysOf(fields)]));
+    expect(expected.sort(), real.sort(), `the items about ${owner}`);
+  };
+  if (name === 'mails') return compare(self, mailIds);
+  for (const [index, owner] of sessionOwners.entries()) await compare(owner, [sessionIds[index] ?? '']);
 }
 
 async function checkWrite(told: Explained, { collection: name, action: what, item, field }: Question, headers: object) {
@@ -474,7 +633,7 @@ async function checkWrite(told: Explained, { collection: name, action: what, ite
         roles: { name: 'x' },
         policies: { name: 'x' },
         permissions: { policy: policyIds[0], collection: 'users', action: 'read' },
-      }[name];
+      }[name as Exclude<Name, AboutUsers | 'settings'>];
       return send('POST', `/${name}`, headers, { ...required, ...data });
     }
     if (what === 'delete') {
@@ -528,6 +687,9 @@ t.test(`explanations of ${runs} random setups equal what the API does`, { timeou
       policies: [...policyIds, root.policy],
       permissions: ids,
       settings: [],
+      activity: [...activityIds, randomUUID()],
+      mails: [...mailIds, randomUUID()],
+      sessions: [...sessionIds, randomUUID()],
     };
     const { collection: name, action: what, item: number, field } = generated.question;
     const list = items[name];
@@ -584,7 +746,20 @@ t.test(`explanations of ${runs} random setups equal what the API does`, { timeou
     if (!isComparable) return;
     // Whether a new item matches a rule depends on its values.
     if (what === 'create' && changes?.permissions?.some((one) => one.id !== undefined && one.permissions)) return;
-    if (what === 'read') await checkRead(told, question, headers, isExact);
+    const self = { user: people.subject, role: people.member, public: undefined }[who];
+    const explain = async (more: Partial<Question>): Promise<Explained> =>
+      (
+        await send('POST', '/permissions/explain', asAdmin, {
+          ...someone,
+          ip: '127.0.0.1',
+          collection: name,
+          action: what,
+          ...more,
+        })
+      ).json().data;
+    if (isAboutUsers(name) && (name !== 'activity' || what !== 'read'))
+      await checkAboutUsers(told, { question: { ...question, collection: name }, explain, headers, self });
+    else if (what === 'read') await checkRead(told, question, headers, isExact);
     else await checkWrite(told, question, headers);
   });
   await fc.assert(holds, { numRuns: runs, ...seed });

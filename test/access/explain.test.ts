@@ -2,15 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import type { FastifyInstance } from 'fastify';
 import t, { type Test } from 'tap';
+import { insertActivity } from '../../db/queries/activity/activity.js';
 import { withoutSplitting } from '../../db/queries/items/costly-queries.js';
 import { countReached } from '../../db/queries/items/reach.js';
 import { collections } from '../../db/query-language/collections.js';
-import { activity, policies, rolePolicies, users } from '../../db/schema.js';
+import { activity, policies, rolePolicies, sessions, users } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
 import { engine } from '../helpers/database/databases.js';
 import { asAdmin, startWithAdmin, stateOf } from '../helpers/http/writing.js';
 import { codeOf } from '../helpers/service/app.js';
 import { createRole, everyPermission, policyWith, setPublicPolicy } from '../helpers/users/rights.js';
+import { openSession } from '../helpers/users/sessions.js';
 import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 type Body = Record<string, unknown>;
@@ -269,6 +271,151 @@ t.test('knows what the service refuses whatever the permissions', async (t) => {
     t.strictSame(codesOf(answer), ['reserved'], `${action} ${collection}`);
   }
 });
+
+t.test(
+  'covers the audit log, emails, and sessions, whose items callers reach only if they have the rights of the user',
+  async (t) => {
+    const { app, get, post, request, explain } = await start(t);
+    const { schemas } = app.databaseConnection;
+    const rights = [
+      ['activity', 'read'],
+      ['mails', 'read'],
+      ['mails', 'update'],
+      ['sessions', 'read'],
+      ['sessions', 'delete'],
+    ] as const;
+    const all = rights.map(([collection, action]) => ({ collection, action, fields: ['*'] }));
+    const policy = await policyWith(app, all);
+    const more = await policyWith(app, [{ collection: 'roles', action: 'read', fields: ['*'] }]);
+    const desk = await createUserWithToken(app, { policies: [policy] });
+    const weak = await createUser(app);
+    const strong = await createUser(app, { policies: [more] });
+    const on = (collection: string, action: string, rest: Body = {}) =>
+      explain({ user: desk.id, collection, action, ...rest });
+    const url = `${app.config.PUBLIC_URL}/account/`;
+    const queue = sql.identifier(schemas.queue);
+
+    /** An item of each collection that is about a user. */
+    const itemsAbout = async (user: string) => {
+      await openSession(app, user);
+      await app.mail.enqueue(app.db, { kind: 'invite', user, url, invitedBy: null });
+      await insertActivity(app.db, [
+        {
+          ...{
+            id: randomUUID(),
+            timestamp: app.clock(),
+            action: 'logout',
+            outcome: 'success',
+            code: null,
+            reason: null,
+          },
+          ...{ user, actor: null, collection: 'users', item: user, ip: null, userAgent: null, requestId: null },
+          ...{ changed: null, seal: '' },
+        },
+      ] as never);
+      const [found] = await rows<{ mail: string; session: string; entry: string }>(
+        app.db,
+        sql`select (select id from ${queue}.job where data ->> 'user' = ${user} limit 1) as mail,
+        (select id from ${sessions} s where s."user" = ${user} limit 1) as session,
+        (select id from ${activity} a where a."user" = ${user} and a.action = 'logout' limit 1) as entry`,
+      );
+      if (!found) throw new Error('There are no items.');
+      return found;
+    };
+    const fail = (id: string) => app.db.execute(sql`update ${queue}.job set state = 'failed' where id = ${id}`);
+    const statuses = async (user: string, { mail, session, entry }: Awaited<ReturnType<typeof itemsAbout>>) => {
+      const mails: { id: string }[] = (await get('/mails', desk.headers)).json().data;
+      const listed = await get(`/users/${user}/sessions`, desk.headers);
+      return [
+        (await get(`/activity/${entry}`, desk.headers)).statusCode === 200,
+        mails.some(({ id }) => id === mail),
+        (await post(`/mails/${mail}/retry`, undefined, desk.headers)).statusCode === 204,
+        listed.statusCode === 200 && listed.json().data.some(({ id }: { id: string }) => id === session),
+        (await request({ method: 'DELETE', url: `/users/${user}/sessions/${session}`, headers: desk.headers }))
+          .statusCode === 204,
+      ];
+    };
+
+    for (const [collection, action] of rights) {
+      const found = await on(collection, action);
+      t.match(found, { allowed: true, filter: null, because: [{ policy, by: 'user' }], counts: { items: null } });
+      t.strictSame(found.fields, action === 'read' ? ['*'] : []);
+      t.strictSame(codesOf(await on(collection, action, { item: randomUUID() })), ['no_such_item']);
+      t.strictSame(codesOf(await on(collection, action, { item: 'none' })), ['no_such_item'], 'a malformed ID');
+      t.strictSame(codesOf(await explain({ user: weak.id, collection, action })), ['no_permission']);
+      t.strictSame(codesOf(await explain({ public: true, collection, action })), ['no_permission']);
+    }
+    const cases = [
+      [weak.id, []],
+      [strong.id, ['more_rights']],
+    ] as const;
+    for (const [user, codes] of cases) {
+      const items = await itemsAbout(user);
+      t.strictSame(
+        codesOf(await on('mails', 'update', { item: items.mail })),
+        codes.length > 0 ? codes : ['not_failed'],
+      );
+      await fail(items.mail);
+      const itemOf = { activity: items.entry, mails: items.mail, sessions: items.session };
+      const explained = [];
+      for (const [collection, action] of rights) {
+        const item = itemOf[collection];
+        const answer = await on(collection, action, { item });
+        t.strictSame(codesOf(answer), codes, `${action} ${collection}`);
+        t.equal(answer.because.length, codes.length > 0 ? 0 : 1);
+        explained.push(answer.allowed);
+        const narrow = { policy, collection, action, fields: ['id'], permissions: { id: { _neq: item } } };
+        const deleted = (
+          await get(`/permissions?filter[policy]=${policy}&filter[collection]=${collection}`, asAdmin)
+        ).json();
+        const changes = {
+          permissions: [narrow],
+          deleted: { permissions: deleted.data.map(({ id }: { id: number }) => id) },
+        };
+        t.strictSame(codesOf(await on(collection, action, { item, changes })), ['item_not_reached'], 'after a change');
+        const same = { permissions: [{ policy, collection: 'roles', action: 'read', fields: ['*'] }] };
+        t.strictSame(codesOf(await on(collection, action, { item, changes: same })), [], 'with the rights of the user');
+      }
+      t.strictSame(explained, await statuses(user, items), 'what the API does');
+    }
+    const items = await itemsAbout(desk.id);
+    for (const [field, codes] of Object.entries({ device: [], user: ['no_such_field'], nonsense: ['no_such_field'] }))
+      t.strictSame(codesOf(await on('sessions', 'read', { item: items.session, field })), codes, field);
+    t.strictSame(codesOf(await on('mails', 'update', { field: 'state' })), ['no_such_field']);
+    const device = { permissions: [{ policy: more, collection: 'sessions', action: 'read', fields: ['device'] }] };
+    const narrow = (field: string) =>
+      explain({ user: strong.id, collection: 'sessions', action: 'read', field, changes: device });
+    t.match(await narrow('device'), { allowed: true, fields: ['device'] });
+    t.strictSame(codesOf(await narrow('address')), ['field_not_permitted']);
+
+    await setPublicPolicy(app, policy);
+    for (const [collection, action] of rights)
+      t.strictSame(codesOf(await explain({ public: true, collection, action })), ['reserved'], 'an anonymous caller');
+    t.equal((await get('/activity')).statusCode, 403);
+
+    const [root] = await rows<{ id: string }>(
+      app.db,
+      sql`select u.id from ${users} u join ${rolePolicies} rp on rp.role = u.role join ${policies} p on p.id = rp.policy where p.admin_access`,
+    );
+    const without: [string, string][] = [
+      ['activity', 'create'],
+      ['activity', 'update'],
+      ['activity', 'delete'],
+      ['mails', 'create'],
+      ['mails', 'delete'],
+      ['sessions', 'create'],
+      ['sessions', 'update'],
+    ];
+    for (const [collection, action] of without)
+      t.strictSame(codesOf(await explain({ user: root?.id, collection, action })), ['no_operation']);
+    for (const method of ['PATCH', 'DELETE'] as const) {
+      const response = await request({ method, url: `/activity/${items.entry}`, headers: asAdmin, payload: {} });
+      t.equal(response.statusCode, 404, method);
+    }
+    for (const [collection, action] of rights)
+      t.match(await explain({ user: root?.id, collection, action }), { allowed: true });
+  },
+);
 
 t.test('describes the state after changes, and writes nothing', async (t) => {
   const { app, explain, ask } = await start(t);

@@ -103,16 +103,16 @@ export async function readQueuedMails(
   }));
 }
 
-/** The user whom an email is for, if it matches one of the rules. @returns undefined if there is no such email */
+/** The user whom an email is for, and which of the rules it matches. @returns undefined if there is no such email */
 export async function findQueuedMail(
   executor: Executor,
   { queue }: Pick<DatabaseSchemas, 'queue'>,
   id: string,
   rules: MailRules,
-): Promise<{ user: string | null } | undefined> {
-  const [found] = await rows<{ user: string | null }>(
+): Promise<{ user: string | null; matching: boolean[] } | undefined> {
+  const [found] = await rows<{ user: string | null; matching: boolean[] }>(
     executor,
-    sql`select "user" from (${mailsIn(queue, sql`id = ${id}::uuid`)}) mails where ${conditionsOf(rules).any}`,
+    sql`select "user", ${conditionsOf(rules).each} as matching from (${mailsIn(queue, sql`id = ${id}::uuid`)}) mails`,
   );
   return found;
 }

@@ -108,6 +108,20 @@ export async function listActiveSessions(
     .limit(limit);
 }
 
+/** The user of a session that has not expired, and which of the rules it matches. @returns undefined if there is no such session */
+export async function findActiveSession(
+  executor: Executor,
+  id: string,
+  now: Date,
+  rules: SessionRules,
+): Promise<{ user: string; matching: boolean[] } | undefined> {
+  const [found] = await executor
+    .select({ user: sessions.user, matching: sql<boolean[]>`${conditionsOf(rules).each}` })
+    .from(sessions)
+    .where(and(eq(sessions.id, id), gt(sessions.expiresAt, now)));
+  return found;
+}
+
 /** Deletes one session of a user. @returns whether there was one that had not expired */
 export async function deleteSessionOf(
   executor: Executor,

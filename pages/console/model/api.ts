@@ -2005,7 +2005,7 @@ export interface components {
         MetaName: "total_count" | "filter_count" | "cursor" | "*";
         MissingPermission: {
             /** @enum {string} */
-            code: "no_such_user" | "no_such_role" | "user_not_active" | "second_factor" | "no_operation" | "no_permission" | "other_addresses" | "no_such_field" | "field_not_permitted" | "no_such_item" | "item_not_reached" | "required_field" | "reserved";
+            code: "no_such_user" | "no_such_role" | "user_not_active" | "second_factor" | "no_operation" | "no_permission" | "other_addresses" | "no_such_field" | "field_not_permitted" | "no_such_item" | "item_not_reached" | "more_rights" | "not_failed" | "required_field" | "reserved";
             message: string;
             field?: string;
             /** Format: uuid */
