@@ -87,8 +87,7 @@ export async function explainItemsAboutUsers(
 
   const fields = known.filter((one) => reaching.some((grant) => names(grant, one)));
   const missed = missingField(field, known, fields);
-  const applied = relevant.filter((grant) => reaching.includes(grant));
-  return { ...verdict, missing: missed ? [missed] : [], fields, permissions: permissionsOf(applied, known) };
+  return { ...verdict, missing: missed ? [missed] : [], fields, permissions: permissionsOf(relevant, reaching, known) };
 }
 
 /** Whether a caller reaches an item. Decided by the code of the operations, on what the transaction sees. */

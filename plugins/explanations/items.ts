@@ -97,13 +97,12 @@ export async function explainItems(
   else if (field !== undefined && !fields.includes(field) && !missing.some(({ code }) => code === 'reserved')) {
     missing.push(obstacle('reserved', { field }));
   }
-  const applied = relevant.filter((grant) => reaching.includes(grant));
   return {
     ...verdict,
     items,
     missing,
     fields,
-    permissions: permissionsOf(applied, known),
+    permissions: permissionsOf(relevant, reaching, known),
   };
 }
 

@@ -58,6 +58,16 @@ export function missingField(
   return obstacle(known.includes(field) ? 'field_not_permitted' : 'no_such_field', { field });
 }
 
-/** The permissions of grants, each with those fields that it includes. */
-export const permissionsOf = (grants: readonly Grant[], known: readonly string[]): Verdict['permissions'] =>
-  new Map(grants.map((grant) => [grant.permission ?? null, known.filter((name) => names(grant, name))]));
+/**
+ * The permissions that allow it, each with those fields that it includes.
+ * @param relevant the grants for the field in the question
+ * @param reaching the grants that reach the item in the question
+ */
+export function permissionsOf(
+  relevant: readonly Grant[],
+  reaching: readonly Grant[],
+  known: readonly string[],
+): Verdict['permissions'] {
+  const applied = relevant.filter((grant) => reaching.includes(grant));
+  return new Map(applied.map((grant) => [grant.permission ?? null, known.filter((name) => names(grant, name))]));
+}

@@ -72,6 +72,7 @@ t.test('explains which permission of which policy allows an action, and why the 
   t.strictSame(shown.fields, ['id', 'last_name', 'title']);
   const hidden = await explain({ user: ada.id, collection: 'users', action: 'read', item: bob.id, field: 'email' });
   t.match(hidden, { allowed: false, because: [], fields: ['id', 'last_name', 'title'] });
+  t.strictSame(hidden.because, [], 'not the permission for other users');
   t.strictSame(codesOf(hidden), ['field_not_permitted']);
   t.equal(hidden.missing[0].field, 'email');
 });

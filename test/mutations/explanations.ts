@@ -50,7 +50,7 @@ export const explanations: readonly Mutation[] = [
     edits: [
       {
         find: 'const applied = relevant.filter((grant) => reaching.includes(grant));',
-        replace: 'const applied = grants;',
+        replace: 'const applied = relevant;',
       },
     ],
     tests,
@@ -87,6 +87,29 @@ export const explanations: readonly Mutation[] = [
     ids: [],
     fault: 'the filter of an explanation loses a condition',
     edits: [{ find: '_or: part.filters.map(write)', replace: '_or: part.filters.slice(0, 1).map(write)' }],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'an explanation of an email ignores the rights of the user whom it is for',
+    edits: [
+      {
+        find: 'isVisible: matching.slice(rules.length).includes(true) };',
+        replace: 'isVisible: matching.includes(true) };',
+      },
+    ],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'an explanation says that emails can be sent again that have not failed',
+    edits: [{ find: '!(await context.mail.retry(tx, String(key)))', replace: 'false' }],
+    tests,
+  },
+  {
+    ids: [],
+    fault: 'an explanation ignores whether the caller reaches the user whom an item is about',
+    edits: [{ find: 'if (reach && !reach.isVisible) return', replace: 'if (reach && false) return' }],
     tests,
   },
 ];
