@@ -190,6 +190,26 @@ t.test('the simulator says what somebody may do and why, and who may read a fiel
   t.equal(await page.getByText('Policy Desk').count(), 0, 'the rule does not cover the field');
   await page.getByLabel('Field').selectOption('title');
   await page.getByText('Policy Desk').waitFor();
+  const retry = { policy, collection: 'mails', action: 'update', fields: ['*'] };
+  const { id } = (await call('POST', '/permissions?fields=id', retry)) as { id: number };
+  await open(`/console/simulator?as=role:${editor}`);
+  await page.getByLabel('Type of item').selectOption('mails');
+  await page.getByText('Can send failed emails again').waitFor();
+  await page.getByText('Can’t read emails').waitFor();
+  t.equal(
+    await page
+      .getByText(/emails$/)
+      .filter({ hasText: /create|delete/ })
+      .count(),
+    0,
+    'no such operations',
+  );
+  await page.getByText('users reach only items about users whose rights they have').waitFor();
+  await page.getByLabel('ID of the item').fill(String(adaId));
+  await page.getByText('This item does not exist.').first().waitFor();
+  await page.getByLabel('Type of item').selectOption('sessions');
+  await page.getByText('Can’t delete sessions').waitFor();
+  await call('DELETE', `/permissions/${id}`, {});
   t.strictSame(person.complaints(), []);
 });
 

@@ -16,9 +16,6 @@ const fewerActions: Readonly<Record<string, readonly Action[]>> = {
 /** The actions that a rule on a collection can allow. */
 export const actionsOn = (collection: string): readonly Action[] => fewerActions[collection] ?? actions;
 
-/** Whether the API explains permissions on a collection. Those on the others also depend on whose items they are. */
-export const isExplained = (collection: string): boolean => !(collection in fewerActions);
-
 export type Filter = Readonly<Record<string, unknown>>;
 
 /** A permission: what a policy allows. */

@@ -3,7 +3,7 @@ import { Link } from 'wouter-preact';
 import { t } from '../../texts.js';
 import { SelectField } from '../field.js';
 import type { Subject } from './explanation.js';
-import { actions, isExplained } from './rule.js';
+import { actionsOn } from './rule.js';
 import { collectionText } from './sentence.js';
 import { SubjectPicker } from './subject-picker.js';
 import { Verdicts } from './verdict.js';
@@ -24,8 +24,7 @@ export function simulatorHref(subject: Subject | undefined, collection: string):
 }
 
 /** The simulator, as a part of another screen. */
-export function Simulation({ start, isFixed = false, collections: all }: Props) {
-  const collections = all.filter(isExplained);
+export function Simulation({ start, isFixed = false, collections }: Props) {
   const [picked, setPicked] = useState<Subject | undefined>(start);
   const [chosen, setChosen] = useState('users');
   const subject = isFixed ? start : picked;
@@ -43,7 +42,7 @@ export function Simulation({ start, isFixed = false, collections: all }: Props) 
         />
       )}
       {subject ? (
-        <Verdicts subject={subject} asked={{ collection }} actions={actions} />
+        <Verdicts subject={subject} asked={{ collection }} actions={actionsOn(collection)} />
       ) : (
         <p class="muted">{t('subject_none')}</p>
       )}

@@ -40,6 +40,7 @@ export function summaryOf({ collection, action, item, field }: Asked, explanatio
   if (!allowed) return t(`verdict_no_${action}`, names);
   const items = itemsText(collection, counts) ?? names.collection;
   if (action === 'delete') return t('verdict_delete', { items });
+  if (collection === 'mails' && action === 'update') return t('verdict_retry');
   const numbers = { fields: numberText(counts.fields), all: numberText(counts.all_fields) };
   // The fields differ from item to item, so each reason says its own.
   if (differs(explanation)) return t(`verdict_some_${action}`, { items });

@@ -10,7 +10,7 @@ import type { Subject } from '../../components/rules/explanation.js';
 import { FieldsEditor } from '../../components/rules/fields-editor.js';
 import { useNames } from '../../components/rules/names.js';
 import { PresetsEditor } from '../../components/rules/presets-editor.js';
-import { actionsOn, fieldNames, isExplained, type Rule } from '../../components/rules/rule.js';
+import { actionsOn, fieldNames, type Rule } from '../../components/rules/rule.js';
 import { collectionText, RuleSentence } from '../../components/rules/sentence.js';
 import { SubjectPicker } from '../../components/rules/subject-picker.js';
 import { Verdict } from '../../components/rules/verdict.js';
@@ -135,7 +135,7 @@ export function RuleEditor({ policy, rule, collections, save, close }: Props) {
                 nameOfId={nameOfId}
               />
             )}
-            {isExplained(collection) && <Try policy={policy} rule={draft} isChanged={isChanged} />}
+            <Try policy={policy} rule={draft} isChanged={isChanged} />
           </>
         )}
       </Form>

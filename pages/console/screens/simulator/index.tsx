@@ -6,7 +6,7 @@ import { Card, Empty, Screen, Tabs } from '../../components/layout.js';
 import { nameOf } from '../../components/person.js';
 import { type Picked, type PickedKind, Picker } from '../../components/picker.js';
 import type { Subject } from '../../components/rules/explanation.js';
-import { actions, fieldNames, isExplained } from '../../components/rules/rule.js';
+import { actionsOn, fieldNames } from '../../components/rules/rule.js';
 import { useRuleCollections } from '../../components/rules/rule-collections.js';
 import { collectionText } from '../../components/rules/sentence.js';
 import { SubjectPicker } from '../../components/rules/subject-picker.js';
@@ -55,9 +55,12 @@ function useSubject(as: string | undefined): Subject | undefined {
 
 const withPicker: readonly string[] = ['users', 'roles', 'policies'];
 
+/** Collections whose items callers reach only if they have the rights of the user that an item is about. */
+const aboutUsers: readonly string[] = ['activity', 'mails', 'sessions'];
+
 function WhatMay({ state, change }: StateProps) {
   const { as, collection = 'users', item, field, ip } = state;
-  const collections = useRuleCollections().filter(isExplained);
+  const collections = useRuleCollections();
   const subject = useSubject(as);
   const fields = fieldNames(collection, 'read');
   const picked = usePicked(collection, item);
@@ -89,15 +92,28 @@ function WhatMay({ state, change }: StateProps) {
             onChange={(next) => change({ item: next?.id })}
           />
         )}
-        <SelectField
-          label={t('simulator_field')}
-          value={field ?? ''}
-          options={[
-            { value: '', text: t('simulator_any_field') },
-            ...fields.map((value) => ({ value, text: fieldText(value) })),
-          ]}
-          onChange={(next) => change({ field: next })}
-        />
+        {fields.length > 0 && (
+          <SelectField
+            label={t('simulator_field')}
+            value={field ?? ''}
+            options={[
+              { value: '', text: t('simulator_any_field') },
+              ...fields.map((value) => ({ value, text: fieldText(value) })),
+            ]}
+            onChange={(next) => change({ field: next })}
+          />
+        )}
+        {aboutUsers.includes(collection) && (
+          <>
+            <TextField
+              label={t('simulator_item_id')}
+              hint={t('simulator_item_hint')}
+              value={item ?? ''}
+              onInput={(next) => change({ item: next.trim() }, { replace: true })}
+            />
+            <p class="hint">{t('simulator_about_users')}</p>
+          </>
+        )}
         <TextField
           label={t('simulator_ip')}
           hint={t('simulator_ip_hint')}
@@ -121,7 +137,7 @@ function WhatMay({ state, change }: StateProps) {
               ...(field ? { field } : {}),
               ...(isAddress(ip) ? { ip } : {}),
             }}
-            actions={actions}
+            actions={actionsOn(collection)}
             isDetailed
           />
         ) : (

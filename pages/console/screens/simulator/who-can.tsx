@@ -9,15 +9,7 @@ import { Card, Empty } from '../../components/layout.js';
 import { useExplanation } from '../../components/rules/explanation.js';
 import { usersHref } from '../../components/rules/members.js';
 import { useNames } from '../../components/rules/names.js';
-import {
-  type Action,
-  actionsOn,
-  fieldNames,
-  isExplained,
-  type Rule,
-  ruleFields,
-  ruleOf,
-} from '../../components/rules/rule.js';
+import { type Action, actionsOn, fieldNames, type Rule, ruleFields, ruleOf } from '../../components/rules/rule.js';
 import { useRuleCollections } from '../../components/rules/rule-collections.js';
 import { collectionText, filterText } from '../../components/rules/sentence.js';
 import { simulatorHref } from '../../components/rules/simulation.js';
@@ -62,7 +54,7 @@ export function WhoCan({ state, change }: StateProps) {
   const settings = useApi(can('read', 'settings') ? '/settings' : undefined, { query: { fields: 'public_policy' } });
   const failure = rules.failure ?? wide.failure ?? children.failure;
   const found = ((rules.data?.data ?? []) as unknown as RuleWithPolicy[]).filter(
-    ({ fields: allowed }) => asked === 'delete' || allowed?.includes('*') || allowed?.includes(shownField),
+    ({ fields: allowed }) => fields.length === 0 || allowed?.includes('*') || allowed?.includes(shownField),
   );
   const nameOfId = useNames(
     found.map((rule) => ruleOf(rule as unknown as Permission)),
@@ -145,7 +137,7 @@ const [role, policy] = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4
 
 /** Whether only administrators can do something, whatever the rules say. Undefined: not known yet. */
 function useReserved(collection: string, action: Action, field: string): boolean | undefined {
-  const isPossible = action !== 'read' && isExplained(collection);
+  const isPossible = action !== 'read';
   const { explanation, failure, isLoading } = useExplanation(
     isPossible
       ? {
