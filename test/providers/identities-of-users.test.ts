@@ -161,7 +161,7 @@ t.test('unlinking an account of an administrator requires a fresh session', asyn
   refused(t, await unlinkOf(ada.id.toUpperCase(), first, stale), 'REAUTHENTICATION_REQUIRED', 'in upper case');
   refused(t, await unlinkOf(bob.id, own, stale), 'REAUTHENTICATION_REQUIRED', 'their own');
   refused(t, await unlinkOf(bob.id, own, bob.headers), 'FORBIDDEN', 'their own, with a static token');
-  t.equal((await unlinkOf(user.id, user.identity, stale)).statusCode, 204, 'a user who is no administrator');
+  t.equal((await unlinkOf(user.id, user.identity, stale)).statusCode, 204, 'a user who is not an administrator');
   t.equal((await unlinkOf(ada.id, first, bob.headers)).statusCode, 204, 'a program');
   t.equal((await post('/auth/reauthenticate', { password: bob.password }, fresh)).statusCode, 204);
   t.equal((await unlinkOf(ada.id, second, fresh)).statusCode, 204, 'a fresh session');
