@@ -70,7 +70,12 @@ export const reports: readonly Mutation[] = [
   {
     ids: [],
     fault: 'an invitation that was sent again counts as expired',
-    edits: [{ find: "a.action = 'invite' and a.outcome = 'success'", replace: "a.action = 'invite' and false" }],
+    edits: [
+      {
+        find: 'u set invite_expires_at = ${expiresAt.toISOString()}::timestamptz',
+        replace: 'u set invite_expires_at = invite_expires_at',
+      },
+    ],
     tests: statistics,
   },
   {

@@ -10,6 +10,7 @@ import { nameOf } from '../components/person.js';
 import { useLater } from '../components/picker.js';
 import { t } from '../texts.js';
 import { useAccess } from './access.js';
+import { commands } from './commands.js';
 import { screens } from './screens.js';
 
 interface Command {
@@ -25,7 +26,7 @@ let openPalette: () => void = () => {};
 
 export const showPalette = (): void => openPalette();
 
-/** The command palette: screens, and users found by the server. */
+/** The command palette: screens, forms, and users found by the server. */
 export function Palette() {
   const [isOpen, setIsOpen] = useState(false);
   useEffect(() => {
@@ -47,12 +48,17 @@ function OpenPalette({ close }: { close: () => void }) {
       limit: maxUsers,
     },
   });
+  const isMatching = ({ text }: Command) => text.toLowerCase().includes(search.trim().toLowerCase());
   const places: Command[] = screens
     .filter(({ isOpenTo }) => isOpenTo(access))
     .flatMap(({ entry, paths }) =>
       entry ? [{ key: paths[0], text: t(entry.text), icon: entry.icon, href: paths[0], detail: `g ${entry.key}` }] : [],
     )
-    .filter(({ text }) => text.toLowerCase().includes(search.trim().toLowerCase()));
+    .filter(isMatching);
+  const forms: Command[] = commands
+    .filter(({ isOpenTo }) => isOpenTo(access))
+    .map(({ text, icon, href }) => ({ key: href, text: t(text), icon, href }))
+    .filter(isMatching);
   const users: Command[] = searches
     ? ((data?.data ?? []) as User[]).map((user) => ({
         key: user.id ?? '',
@@ -70,7 +76,7 @@ function OpenPalette({ close }: { close: () => void }) {
         placeholder={t('palette_placeholder')}
         search={search}
         onSearch={setSearch}
-        options={[...places, ...users]}
+        options={[...places, ...forms, ...users]}
         isLoading={isLoading || wanted !== search.trim()}
         optionKey={({ key }) => key}
         draw={({ text, detail, icon }) => (

@@ -9,6 +9,8 @@ interface ChangeOptions {
 
 /** What says which page of a list is shown. Any other change of the state leads back to the first page. */
 const pageParameters = ['cursor', 'page'];
+/** What says which form is open in front of a list. */
+const formParameter = 'new';
 
 /**
  * The state of a screen, which is in its URL, so that it has a deep link, and the back button works.
@@ -23,7 +25,8 @@ export function useUrlState<K extends string>(): [
   const change = (changes: Partial<Record<K, string | undefined>>, options: ChangeOptions = {}) =>
     setParams((previous) => {
       const next = new URLSearchParams(previous);
-      for (const name of pageParameters) next.delete(name);
+      if (Object.keys(changes).some((name) => name !== formParameter))
+        for (const name of pageParameters) next.delete(name);
       for (const [name, value] of Object.entries<string | undefined>(changes)) {
         if (value === undefined || value === '') next.delete(name);
         else next.set(name, value);

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks';
 import { searchingUsers } from '../../api/user-search.js';
 import { useAccess } from '../../app/access.js';
 import { useShortcuts } from '../../app/screen-shortcuts.js';
@@ -54,6 +53,7 @@ export default function Users() {
   const chosen = columnNames(access, state.columns);
   const isCompact = state.density === 'compact';
   const { can, canUse } = access;
+  const mayCreate = canUse('create', 'users', 'email');
   const selecting = searchingUsers(q, canUse, filter);
   const list = usePage<Row>('/users', { ...selecting, sort, fields: listedFields(access, chosen) });
   const exported = { ...selecting, sort, fields: exportedFields(access, chosen) };
@@ -66,7 +66,7 @@ export default function Users() {
   // What is on the screen still belongs to the previous query.
   const isRefused = list.failure !== undefined && ['INVALID_QUERY', 'FORBIDDEN'].includes(list.failure.code);
   const selection = useSelection(selecting);
-  const [dialog, setDialog] = useState<'invite' | 'create'>();
+  const [{ new: dialog }, setDialog] = useUrlState<'new'>();
   const maySelect = can('delete', 'users') || ['status', 'role'].some((name) => canUse('update', 'users', name));
   const mayInvite = access.mayInvite && can('read', 'roles');
   const toggleRow = () => {
@@ -89,13 +89,13 @@ export default function Users() {
       title={t('nav_users')}
       actions={
         <>
-          {canUse('create', 'users', 'email') && (
-            <Button icon="plus" onPress={() => setDialog('create')}>
+          {mayCreate && (
+            <Button icon="plus" onPress={() => setDialog({ new: 'create' })}>
               {t('create_title')}
             </Button>
           )}
           {mayInvite && (
-            <Button kind="primary" icon="invitation" onPress={() => setDialog('invite')}>
+            <Button kind="primary" icon="invitation" onPress={() => setDialog({ new: 'invite' })}>
               {t('invite')}
             </Button>
           )}
@@ -195,8 +195,8 @@ export default function Users() {
           clear={selection.clear}
         />
       )}
-      {dialog === 'invite' && <Invite onClose={() => setDialog(undefined)} />}
-      {dialog === 'create' && <CreateUser onClose={() => setDialog(undefined)} />}
+      {dialog === 'invite' && mayInvite && <Invite onClose={() => setDialog({ new: undefined })} />}
+      {dialog === 'create' && mayCreate && <CreateUser onClose={() => setDialog({ new: undefined })} />}
     </Screen>
   );
 }
