@@ -247,6 +247,10 @@ const permission = (focus: Name, focusAction: Action) =>
       fc.oneof({ weight: 5, arbitrary: fc.constant(focus) }, { weight: 1, arbitrary: collection }),
       fc.oneof({ weight: 5, arbitrary: fc.constant(focusAction) }, { weight: 1, arbitrary: action }),
     )
+    // The API stores no permission for an action that a collection does not have.
+    .map(([name, what]): [Name, Action] =>
+      isAboutUsers(name) && !operations[name].includes(what) ? [name, 'read'] : [name, what],
+    )
     .chain(([name, what]) =>
       fc.record({
         policy: fc.constantFrom(...policyIds),
