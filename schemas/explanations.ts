@@ -131,7 +131,8 @@ const obstacles = {
   field_not_permitted: 'No permission for this field applies.',
   no_such_item: 'There is no item with this ID.',
   item_not_reached: 'The item does not match the rule of any permission for this action.',
-  more_rights: 'The item is about a user who has rights that the caller lacks, or about no existing user.',
+  more_rights:
+    'The caller does not have all of the rights of the user whom the item is about, or this user does not exist.',
   not_failed: 'The email has not failed, so nobody can send it again.',
   required_field: 'A new item requires a field that the caller may not write.',
   reserved: 'The service does not allow it, whatever the permissions.',

@@ -21,6 +21,7 @@ export function explainSettings(caller: Caller, { action, field }: Pick<ExplainB
       ? [[null, fields]]
       : permissionsFor(caller, 'settings', action)
           .filter((permission) => isUnconditional(permission) && isNaming(permission.fields ?? []))
+          .sort((one, other) => one.id - other.id)
           .map(({ id, fields: names }) => [id, allows(names ?? [])]),
   );
   const name = settingNames.find((known) => known === field);

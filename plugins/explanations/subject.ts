@@ -63,6 +63,4 @@ const callerOf = (principal: PrincipalRecord, client: Client): Caller => ({
 
 /** The order in the database changes with every write. Explanations of the same rights must be the same. */
 const inOrder = (policies: readonly PolicyRecord[]): PolicyRecord[] =>
-  policies
-    .map((policy) => ({ ...policy, permissions: policy.permissions.toSorted((one, other) => one.id - other.id) }))
-    .sort((one, other) => one.id.localeCompare(other.id));
+  policies.toSorted((one, other) => one.id.localeCompare(other.id));

@@ -13,6 +13,7 @@ import { toast } from '../../components/toast.js';
 import { t, tn } from '../../texts.js';
 import { askToResetSecondFactor, mayChange } from './help.js';
 import type { PartProps, UserItem } from './index.js';
+import { RemovableLines, Used } from './removable-lines.js';
 
 /** How the user signs in, and where they are signed in. */
 export function Security(props: PartProps) {
@@ -51,102 +52,71 @@ function SecondFactor({ user, reload, mayReset }: Omit<PartProps, 'isInReach'> &
 }
 
 function Passkeys({ user }: { user: UserItem }) {
-  const { data, failure, reload } = useApi('/users/{id}/passkeys', { params: { id: user.id } });
-  const passkeys = data?.data ?? [];
   return (
-    <Card title={t('user_passkeys')}>
-      <Failure failure={failure} retry={reload} />
-      {data && passkeys.length === 0 && <p class="muted">{t('user_passkeys_none')}</p>}
-      <ul class="lines">
-        {passkeys.map(({ id, name, created_at, last_used_at, backed_up }) => (
-          <li class="line" key={id}>
-            <Icon name="key" />
-            <div class="line-text">
-              <strong>{name}</strong>
-              <span class="hint">
-                {t('user_added')} <Day time={created_at} /> · {t('user_used')}{' '}
-                <Ago time={last_used_at} otherwise={t('never')} />
-                {backed_up && ` · ${t('user_synced')}`}
-              </span>
-            </div>
-            <Button
-              kind="danger"
-              onPress={() =>
-                ask({
-                  title: t('user_passkey_remove_title', { name }),
-                  text: t('user_passkey_remove_text', { user: nameOf(user, user.id) }),
-                  action: t('remove'),
-                  act: async () => {
-                    await remove('/users/{id}/passkeys/{passkey}', undefined, { params: { id: user.id, passkey: id } });
-                    reload();
-                    toast(t('user_passkey_removed', { name }));
-                  },
-                })
-              }
-            >
-              {t('remove')}
-            </Button>
-          </li>
-        ))}
-      </ul>
-    </Card>
+    <RemovableLines
+      title={t('user_passkeys')}
+      loaded={useApi('/users/{id}/passkeys', { params: { id: user.id } })}
+      none={t('user_passkeys_none')}
+      icon="key"
+      line={({ name, backed_up, ...times }) => (
+        <>
+          <strong>{name}</strong>
+          <span class="hint">
+            <Used {...times} />
+            {backed_up && ` · ${t('user_synced')}`}
+          </span>
+        </>
+      )}
+      removal={({ id, name }) => ({
+        title: t('user_passkey_remove_title', { name }),
+        text: t('user_passkey_remove_text', { user: nameOf(user, user.id) }),
+        action: t('remove'),
+        act: () => remove('/users/{id}/passkeys/{passkey}', undefined, { params: { id: user.id, passkey: id } }),
+        done: t('user_passkey_removed', { name }),
+      })}
+    />
   );
 }
 
 function Identities({ user, reloadUser }: { user: UserItem; reloadUser: () => void }) {
-  const { data, failure, reload } = useApi('/users/{id}/identities', { params: { id: user.id } });
   const { data: providers } = useApi('/auth');
-  const identities = data?.data ?? [];
+  const labelOf = (key: string) => providers?.data.find(({ name }) => name === key)?.label ?? key;
   return (
-    <Card title={t('user_identities')}>
-      <Failure failure={failure} retry={reload} />
-      {data && identities.length === 0 && <p class="muted">{t('user_identities_none')}</p>}
-      <ul class="lines">
-        {identities.map(({ id, provider: key, external_identifier, email, primary, created_at, last_used_at }) => {
-          const provider = providers?.data.find(({ name }) => name === key)?.label ?? key;
-          const account = email ?? external_identifier;
-          return (
-            <li class="line" key={id}>
-              <Icon name="link" />
-              <div class="line-text">
-                <strong>
-                  {provider} {primary && <Badge>{t('user_identity_primary')}</Badge>}
-                </strong>
-                <span class="hint">
-                  {email && `${email} · `}
-                  <code>{external_identifier}</code>
-                </span>
-                <span class="hint">
-                  {t('user_added')} <Day time={created_at} /> · {t('user_used')}{' '}
-                  <Ago time={last_used_at} otherwise={t('never')} />
-                </span>
-              </div>
-              <Button
-                kind="danger"
-                onPress={() =>
-                  ask({
-                    title: t('user_identity_unlink_title', { provider, account }),
-                    text: t('user_identity_unlink_text', { user: nameOf(user, user.id) }),
-                    action: t('user_identity_unlink'),
-                    act: async () => {
-                      const params = { id: user.id, identity: id };
-                      await remove('/users/{id}/identities/{identity}', undefined, { params });
-                      reload();
-                      // The primary account of a user is also a field of the user.
-                      reloadUser();
-                      void changed('sessions');
-                      toast(t('user_identity_unlinked', { provider, account }));
-                    },
-                  })
-                }
-              >
-                {t('user_identity_unlink')}
-              </Button>
-            </li>
-          );
-        })}
-      </ul>
-    </Card>
+    <RemovableLines
+      title={t('user_identities')}
+      loaded={useApi('/users/{id}/identities', { params: { id: user.id } })}
+      none={t('user_identities_none')}
+      icon="link"
+      line={({ provider, external_identifier, email, primary, ...times }) => (
+        <>
+          <strong>
+            {labelOf(provider)} {primary && <Badge>{t('user_identity_primary')}</Badge>}
+          </strong>
+          <span class="hint">
+            {email && `${email} · `}
+            <code>{external_identifier}</code>
+          </span>
+          <span class="hint">
+            <Used {...times} />
+          </span>
+        </>
+      )}
+      removal={({ id, provider, email, external_identifier }) => {
+        const names = { provider: labelOf(provider), account: email ?? external_identifier };
+        return {
+          title: t('user_identity_unlink_title', names),
+          text: t('user_identity_unlink_text', { user: nameOf(user, user.id) }),
+          action: t('user_identity_unlink'),
+          act: async () => {
+            await remove('/users/{id}/identities/{identity}', undefined, { params: { id: user.id, identity: id } });
+            // The primary account of a user is also a field of the user.
+            reloadUser();
+            void changed('sessions');
+          },
+          done: t('user_identity_unlinked', names),
+        };
+      }}
+    />
   );
 }
 
