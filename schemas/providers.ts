@@ -154,12 +154,18 @@ export const Identity = named(
       primary: Type.Boolean({
         description: "Whether the user's `provider` and `external_identifier` fields refer to this account.",
       }),
+      managed: Type.Boolean({
+        description:
+          "Whether the provider of this account determines the user's role (`ROLE_MAPPING`). Such a user can log in only with this account, and none of the user's accounts can be unlinked.",
+      }),
       created_at: Timestamp('When the account was first used or linked.'),
       last_used_at: Nullable(Timestamp('When the user last logged in with this account.')),
     },
     { description: 'A provider account that a user can log in with.' },
   ),
 );
+
+export type Identity = Static<typeof Identity>;
 
 export const IdentitiesResponse = named(
   'IdentitiesResponse',
@@ -170,6 +176,7 @@ export const IdentitiesResponse = named(
       external_identifier: '110169484474386276334',
       email: 'ada@example.com',
       primary: true,
+      managed: false,
       created_at: '2026-01-31T09:26:53.000Z',
       last_used_at: null,
     },

@@ -7,6 +7,8 @@ export interface Identity {
   external_identifier: string;
   email: string | null;
   primary: boolean;
+  /** Whether the provider determines the user's role, so that no account can be unlinked. */
+  managed: boolean;
   created_at: string;
   last_used_at: string | null;
 }

@@ -72,8 +72,7 @@ async function readManager({ providers }: Me): Promise<string | undefined> {
   const managing = page.providers.filter(({ name, managed }) => managed && providers.includes(name));
   if (managing.length === 0) return undefined;
   try {
-    const primary = (await readIdentities()).find((identity) => identity.primary)?.provider;
-    return managing.find(({ name }) => name === primary)?.name;
+    return (await readIdentities()).find((identity) => identity.managed)?.provider;
   } catch (failure) {
     if (!(failure instanceof ApiFailure) || failure.code !== 'FORBIDDEN') throw failure;
     // The user must set up two-factor authentication first.

@@ -1,7 +1,6 @@
 import type { Executor } from '../../db/client.js';
 import {
   deleteIdentity,
-  type IdentityRecord,
   listIdentities,
   lockLoginMethods,
   setPrimaryIdentity,
@@ -11,6 +10,7 @@ import { userExists } from '../../db/queries/users/users.js';
 import { countPasskeys } from '../../db/queries/webauthn/passkeys.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
+import type { Identity } from '../../schemas/providers.js';
 import type { Principal } from '../http/caller.js';
 import { sessionIdOf } from '../http/credential.js';
 import type { Services } from '../platform/plugin.js';
@@ -18,7 +18,7 @@ import type { Services } from '../platform/plugin.js';
 /** Lets users manage their accounts at providers, and administrators those of other users. */
 export interface Identities {
   /** The caller's accounts at providers, the primary one first. */
-  list(caller: Principal): Promise<IdentityRecord[]>;
+  list(caller: Principal): Promise<Listed[]>;
   /**
    * Unlinks an account, with which the caller can then no longer log in, and ends the caller's other sessions. If it was the primary
    * account, another account replaces it. Without another account, the password or the passkeys do.
@@ -27,13 +27,15 @@ export interface Identities {
    */
   unlink(caller: Principal, id: string): Promise<void>;
   /** The accounts of any user, for administrators. @throws {ApiError} FORBIDDEN if there is no such user */
-  listOf(user: string): Promise<IdentityRecord[]>;
+  listOf(user: string): Promise<Listed[]>;
   /**
    * Unlinks an account of any user, for administrators, and ends the user's sessions. Otherwise the same as {@link unlink}.
    * @throws {ApiError} FORBIDDEN, UNPROCESSABLE_CONTENT; REAUTHENTICATION_REQUIRED if the user is an administrator
    */
   unlinkOf(caller: Principal, user: string, id: string): Promise<void>;
 }
+
+type Listed = Omit<Identity, 'created_at' | 'last_used_at'> & { created_at: Date; last_used_at: Date | null };
 
 export function createIdentities({ db, signInMethods, stepUp, activity }: Services): Identities {
   /** Unlinks an account unless the user could not log in without it. Lock the user's row first. */
@@ -73,8 +75,13 @@ export function createIdentities({ db, signInMethods, stepUp, activity }: Servic
     ]);
   };
 
+  const listFor = async (user: string): Promise<Listed[]> => {
+    const linked = await listIdentities(db, user);
+    return linked.map((identity) => ({ ...identity, managed: identity.primary && signInMethods.isManaged(identity) }));
+  };
+
   return {
-    list: (caller) => listIdentities(db, caller.userId),
+    list: (caller) => listFor(caller.userId),
 
     unlink: (caller, id) =>
       transact(db, async (tx) => {
@@ -85,7 +92,7 @@ export function createIdentities({ db, signInMethods, stepUp, activity }: Servic
 
     listOf: async (user) => {
       if (!(await userExists(db, user))) throw new ApiError('FORBIDDEN');
-      return listIdentities(db, user);
+      return listFor(user);
     },
 
     unlinkOf: (caller, id, identity) =>

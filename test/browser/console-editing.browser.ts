@@ -85,30 +85,54 @@ t.test('what has been entered is kept when the page is loaded again', async (t) 
   t.strictSame(person.complaints(), []);
 });
 
-t.test(
-  'what has been entered for a new role, application, or API is kept until it is saved or discarded',
-  async (t) => {
-    for (const [path, button, label] of [
-      ['/console/roles/new', undefined, 'Name'],
-      ['/console/applications', 'Add application', 'Name'],
-      ['/console/apis', 'Add API', 'Name'],
-    ] as const) {
-      const show = async () => {
-        await open(path);
-        if (button) await page.getByRole('button', { name: button }).first().press('Enter');
-      };
-      await show();
-      const name = page.getByLabel(label, { exact: true });
-      await name.fill('A draft');
-      await show();
-      t.equal(await name.inputValue(), 'A draft', path);
-      await page.getByRole('button', { name: 'Cancel' }).press('Enter');
-      await show();
-      t.not(await name.inputValue(), 'A draft', `${path}: discarded`);
+t.test('what has been entered in a form is kept until it is saved or discarded', async (t) => {
+  const { id: clerks } = await call('POST', '/roles', { name: 'Clerks' });
+  const { id: policy } = await call('POST', '/policies', { name: 'Clerical work' });
+  await call('POST', '/users', { email: 'ruth@example.com', first_name: 'Ruth', last_name: 'Example' });
+  /** Each form: where it is, the buttons that open it, and a field. For a picker, what is picked. */
+  const forms: readonly (readonly [path: string, buttons: readonly string[], field: string, picked?: string])[] = [
+    ['/console/roles/new', [], 'Name'],
+    ['/console/applications', ['Add application'], 'Name'],
+    ['/console/apis', ['Add API'], 'Name'],
+    ['/console/policies', ['New policy'], 'Name'],
+    [`/console/policies/${policy}`, ['Edit'], 'Name'],
+    [`/console/policies/${policy}`, ['Edit IP addresses'], 'Addresses or ranges'],
+    [`/console/roles/${clerks}`, ['Edit'], 'Name'],
+    [`/console/roles/${clerks}`, ['Edit'], 'Parent role', 'Administrator'],
+    [`/console/roles/${clerks}/members`, ['Add members'], 'Users', 'Ruth Example'],
+    [`/console/users/${user}/access`, ['Edit'], 'Role', 'Clerks'],
+    ['/console/users', ['Invite'], 'Email addresses'],
+    ['/console/users', ['Create user'], 'First name'],
+  ];
+  for (const [path, buttons, label, picked] of forms) {
+    const show = async () => {
+      await open(path);
+      for (const name of buttons) await page.getByRole('button', { name, exact: true }).first().press('Enter');
+    };
+    const form = page.locator('form', { has: page.getByRole('button', { name: 'Cancel' }) });
+    const field =
+      picked === undefined ? form.getByLabel(label, { exact: true }) : form.getByRole('combobox', { name: label });
+    const isEntered = async () =>
+      picked === undefined
+        ? (await field.inputValue()) === 'A draft'
+        : form.getByRole('button', { name: `Remove ${picked}` }).isVisible();
+    await show();
+    if (picked === undefined) await field.fill('A draft');
+    else {
+      await field.fill(picked);
+      await page.getByRole('option', { name: picked }).first().click();
     }
-    t.strictSame(person.complaints(), []);
-  },
-);
+    if (buttons.length > 0) await page.keyboard.press('Escape');
+    await show();
+    await form.waitFor();
+    t.ok(await isEntered(), `${path}, ${label}: kept`);
+    await page.getByRole('button', { name: 'Cancel' }).press('Enter');
+    await show();
+    await form.waitFor();
+    t.notOk(await isEntered(), `${path}, ${label}: discarded`);
+  }
+  t.strictSame(person.complaints(), []);
+});
 
 t.test('the command palette opens forms', async (t) => {
   for (const [command, dialog] of [
@@ -147,11 +171,11 @@ t.test('an invitation can be sent again from the list and from the user', async 
 });
 
 t.test('invitations that have expired are listed apart', async (t) => {
-  const { db } = service.app;
-  await db
+  const [invited] = await read<{ id: string }[]>(person, '/users?filter[status]=invited&fields=id');
+  await service.app.db
     .update(users)
     .set({ inviteExpiresAt: new Date(service.clock.now().getTime() - 1_000) })
-    .where(eq(users.email, 'invited@example.com'));
+    .where(eq(users.id, invited?.id ?? ''));
   await open('/console/invitations?state=pending');
   await page.getByText('No open invitations').waitFor();
   await page.getByRole('link', { name: 'Expired' }).press('Enter');

@@ -3,12 +3,24 @@ import t, { type Test } from 'tap';
 import { activity, identities } from '../../db/schema.js';
 import { accessibilityViolations, type Person, saveScreenshot } from '../helpers/browser/browser.js';
 import { startConsole } from '../helpers/browser/console.js';
+import { providerVariables } from '../helpers/providers/openid-provider.js';
 import { administrator, userPassword } from '../helpers/users/credentials.js';
 import { createUser, storedUser } from '../helpers/users/users.js';
 
 /** Opens every screen of the console as each kind of user, including users who do not have access to it. */
 
-const { service, call, signedIn, read } = await startConsole(t);
+/** Determines the role of its users. No test contacts it. */
+const corp = providerVariables('corp', {
+  DRIVER: 'oauth2',
+  CLIENT_ID: 'id',
+  CLIENT_SECRET: 'secret',
+  AUTHORIZE_URL: 'https://corp.example.com/authorize',
+  ACCESS_URL: 'https://corp.example.com/token',
+  PROFILE_URL: 'https://corp.example.com/profile',
+  LABEL: 'Corp Inc.',
+  ROLE_MAPPING: JSON.stringify({ staff: '5c1e7a3e-8f0b-4a8e-9a55-0d6f1b2c3d4e' }),
+});
+const { service, call, signedIn, read } = await startConsole(t, { AUTH_PROVIDERS: 'corp', ...corp });
 
 /** What the template for a support desk contains. */
 const fields = ['id', 'first_name', 'last_name', 'email', 'status', 'role', 'last_access', 'provider', 'tfa_secret'];
@@ -181,15 +193,16 @@ t.test('a support desk sees an administrator, but no control that the API would 
   t.strictSame(desk.complaints(), []);
 });
 
+const link = (user: string, provider: string, email: string | null = null, isPrimary = false) =>
+  service.app.db
+    .insert(identities)
+    .values({ user, provider, identifier: `${provider}-4711`, email, isPrimary, createdAt: new Date() });
+
 t.test('an administrator unlinks an account of a user', async (t) => {
   const { app } = service;
   const { id } = await createUser(app, { role: String(customer), firstName: 'Lin', lastName: 'Linked' });
-  const link = (provider: string, email: string | null) =>
-    app.db
-      .insert(identities)
-      .values({ user: id, provider, identifier: `${provider}-4711`, email, createdAt: new Date() });
-  await link('github', 'lin@example.com');
-  await link('google', null);
+  await link(id, 'github', 'lin@example.com');
+  await link(id, 'google');
   const visitor = await signedIn();
   const { page } = visitor;
   await visitor.open(`/console/users/${id}/security`);
@@ -215,6 +228,19 @@ t.test('an administrator unlinks an account of a user', async (t) => {
   t.strictSame(await app.db.select({ provider: identities.provider }).from(identities).where(eq(identities.user, id)), [
     { provider: 'google' },
   ]);
+  t.strictSame(visitor.complaints(), []);
+});
+
+t.test('no account is unlinked if a provider determines the role of its user', async (t) => {
+  const { id } = await createUser(service.app, { firstName: 'Max', lastName: 'Managed', provider: 'corp' });
+  await link(id, 'corp', null, true);
+  await link(id, 'github');
+  const visitor = await signedIn();
+  await visitor.open(`/console/users/${id}/security`);
+  const card = visitor.page.getByRole('region', { name: 'Linked accounts' });
+  await card.getByText('github-4711').waitFor();
+  t.match(await card.innerText(), 'Corp Inc. determines this user’s role, so the accounts cannot be unlinked.');
+  t.equal(await card.getByRole('button').count(), 0);
   t.strictSame(visitor.complaints(), []);
 });
 

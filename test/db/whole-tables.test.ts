@@ -28,6 +28,8 @@ t.test('the plan watcher reports reads of an entire table that grows with the nu
   await post('/auth/login', { email: 'nobody@example.com', password: 'wrong' });
   await ask(`select (select position ${newer} order by position limit 1) is not null`);
   await t.resolves(plans.check(), 'the first row in the order of an index');
+  await ask('select id from users order by title limit 1');
+  await t.rejects(plans.check(), { message: /^Reads all of users: / }, 'the first row in another order');
   await ask(`select exists (select ${newer})`);
   await t.rejects(plans.check(), { message: /^Reads all of activity: / });
   await readAgain(sql`nothing_like_that = ${1}`).catch(() => {});

@@ -57,7 +57,7 @@ t.test('an administrator lists the linked accounts of a user', async (t) => {
   const primary = await link(id, 'beta', true);
   const { data } = (await listOf(id)).json();
   t.match(data, [
-    { id: primary, provider: 'beta', primary: true },
+    { id: primary, provider: 'beta', primary: true, managed: false },
     { id: identity, provider: 'alpha', primary: false },
   ]);
   t.strictSame(data, (await get('/users/me/identities', headers)).json().data, 'what the user sees');

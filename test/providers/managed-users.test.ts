@@ -188,9 +188,17 @@ t.test('administrators still manage the sign-in of managed users', async (t) => 
   const managed = await userOf('mapped');
   const token = newToken();
   t.equal((await patch(service, `/users/${managed.id}`, { token })).statusCode, 200);
-  t.equal((await get('/users/me', { authorization: `Bearer ${token}` })).statusCode, 200);
+  const own = { authorization: `Bearer ${token}` };
+  t.equal((await get('/users/me', own)).statusCode, 200);
   const url = `/users/${managed.id}/passkeys/${managed.passkey.id}`;
   t.equal((await request({ method: 'DELETE', url, headers: asAdmin })).statusCode, 204);
+  const listed = async () => (await get(`/users/${managed.id}/identities`, asAdmin)).json().data;
+  t.match(await listed(), [
+    { id: managed.primary, managed: true },
+    { provider: 'mapped', managed: false },
+    { provider: 'plain', managed: false },
+  ]);
+  t.strictSame((await get('/users/me/identities', own)).json().data, await listed(), 'what the user sees');
   for (const identity of [managed.primary, managed.others.plain, managed.others.mapped]) {
     const unlink = () =>
       request({ method: 'DELETE', url: `/users/${managed.id}/identities/${identity}`, headers: asAdmin });
@@ -198,6 +206,10 @@ t.test('administrators still manage the sign-in of managed users', async (t) => 
   }
   const released = { provider: 'default', external_identifier: null, password: newPassword() };
   t.equal((await patch(service, `/users/${managed.id}`, released)).statusCode, 200);
+  t.notOk(
+    (await listed()).some((identity: { managed: boolean }) => identity.managed),
+    'released: no account',
+  );
   const { email } = managed;
   t.equal((await post('/auth/login', { email, password: released.password })).statusCode, 200, 'released');
   const linked = `/users/${managed.id}/identities/${managed.others.plain}`;

@@ -14,15 +14,15 @@ export function forgetDraftsOfOthers(user: string): void {
   }
 }
 
-/** @param next the new draft, or a function that makes it from the latest one, which the user may have changed during a request */
-type SetDraft<T> = (next: T | ((latest: T) => T)) => void;
+/** @param entered what changes, or a function that finds it in the latest draft, which the user may have changed during a request */
+type Enter<T> = (entered: Partial<T> | ((latest: T) => Partial<T>)) => void;
 
 /**
  * What the user has entered and not saved. It is kept until they save or discard it, also if they reload the page or open another screen in
  * this tab. It belongs to them: nobody else who signs in there gets it.
  * @returns the draft, and functions that change and discard it
  */
-export function useDraft<T extends object>(name: string, initial: T): [T, SetDraft<T>, () => void] {
+export function useDraft<T extends object>(name: string, initial: T): [T, Enter<T>, () => void] {
   const key = prefixOf(useAccess().me.id) + name;
   const read = (): T => {
     try {
@@ -48,10 +48,10 @@ export function useDraft<T extends object>(name: string, initial: T): [T, SetDra
   };
   return [
     draft,
-    (next) => {
-      const made = typeof next === 'function' ? next(latest.current) : next;
-      store(made);
-      show(made);
+    (entered) => {
+      const next = { ...latest.current, ...(typeof entered === 'function' ? entered(latest.current) : entered) };
+      store(next);
+      show(next);
     },
     () => {
       store(undefined);

@@ -25,21 +25,25 @@ export function useEdits(
   send: (values: Values) => Promise<unknown>,
   saved: string,
 ): Edits {
-  const [draft, setDraft, discard] = useDraft<Values>(name, {});
+  const [draft, enter, discard] = useDraft<Values>(name, {});
   const storedValue = (field: string) => stored[field] ?? null;
   const changes = Object.fromEntries(
-    Object.entries(draft).filter(([field, value]) => JSON.stringify(value) !== JSON.stringify(storedValue(field))),
+    Object.entries(draft).filter(
+      ([field, value]) => value !== undefined && JSON.stringify(value) !== JSON.stringify(storedValue(field)),
+    ),
   );
   return {
-    valueOf: (field) => (field in draft ? draft[field] : storedValue(field)),
-    set: (field, value) => setDraft((latest) => ({ ...latest, [field]: value })),
+    valueOf: (field) => (draft[field] === undefined ? storedValue(field) : draft[field]),
+    set: (field, value) => enter({ [field]: value }),
     hasChanges: Object.keys(changes).length > 0,
     save: async () => {
       const before = Object.fromEntries(Object.keys(changes).map((field) => [field, storedValue(field)]));
       await send(changes);
       // What the user has changed during the request is not saved yet.
-      setDraft((latest) =>
-        Object.fromEntries(Object.entries(latest).filter(([field, value]) => value !== draft[field])),
+      enter((latest) =>
+        Object.fromEntries(
+          Object.keys(latest).flatMap((field) => (latest[field] === draft[field] ? [[field, undefined]] : [])),
+        ),
       );
       toast(saved, { undo: () => send(before) });
     },

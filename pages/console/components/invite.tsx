@@ -23,25 +23,25 @@ const addressesIn = (text: string): string[] => [
 
 /** Invites users by email. */
 export function Invite({ onClose }: { onClose: () => void }) {
-  const [draft, setDraft, clearDraft] = useDraft<Draft>('users-invite', { emails: '' });
-  const { emails: text, role } = draft;
+  const [{ emails: text, role }, enter, discard] = useDraft<Draft>('users-invite', { emails: '' });
   const emails = addressesIn(text);
+  const leave = () => {
+    discard();
+    onClose();
+  };
   const invite = async () => {
     let left = emails;
     for (let first = 0; first < emails.length; first += maxPerRequest) {
       const part = emails.slice(first, first + maxPerRequest);
       await post('/users/invite', { email: part, role: role?.id ?? '' });
       // Those that have been invited leave the form, also if a later request fails. Those that the user has added meanwhile stay.
-      setDraft((latest) => {
+      enter((latest) => {
         left = addressesIn(latest.emails).filter((email) => !part.includes(email));
-        return { ...latest, emails: left.join('\n') };
+        return { emails: left.join('\n') };
       });
     }
     void changed('users');
-    if (left.length === 0) {
-      clearDraft();
-      onClose();
-    }
+    if (left.length === 0) leave();
     const href = `/users?${new URLSearchParams({ filter: JSON.stringify({ status: { _eq: 'invited' } }) })}`;
     toast(tn('invite_done', emails.length), { link: { href, text: t('invite_show') } });
   };
@@ -52,7 +52,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
         fields={['email', 'role']}
         disabled={emails.length === 0 || !role}
         onSubmit={invite}
-        onCancel={onClose}
+        onCancel={leave}
       >
         {(faultOf) => (
           <>
@@ -62,14 +62,9 @@ export function Invite({ onClose }: { onClose: () => void }) {
               fault={faultOf('email')}
               lines={4}
               value={text}
-              onInput={(next) => setDraft({ ...draft, emails: next })}
+              onInput={(next) => enter({ emails: next })}
             />
-            <Picker
-              kind="roles"
-              label={t('invite_role')}
-              value={role}
-              onChange={(next) => setDraft({ ...draft, role: next })}
-            />
+            <Picker kind="roles" label={t('invite_role')} value={role} onChange={(next) => enter({ role: next })} />
           </>
         )}
       </Form>

@@ -1884,6 +1884,7 @@ export interface components {
             external_identifier: string;
             email: string | null;
             primary: boolean;
+            managed: boolean;
             /** Format: date-time */
             created_at: string;
             last_used_at: string | null;

@@ -191,15 +191,14 @@ export async function nextFrames({ page }: Person): Promise<void> {
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 }
 
-/**
- * The accessibility violations that axe finds on the current page, with the affected elements. Requires `bypassCSP`.
- */
+/** The accessibility violations that axe finds on the current page, with the affected elements. */
 export async function accessibilityViolations(person: Person): Promise<string[]> {
   const { page } = person;
   // While something fades in, its contrast is lower. An animation starts up to two frames after the change that causes it.
   await nextFrames(person);
-  await page.waitForFunction(`document.getAnimations().every((animation) =>
-    animation.playState !== 'running' || animation.effect.getComputedTiming().endTime === Infinity)`);
+  await page.evaluate(`Promise.allSettled(document.getAnimations()
+    .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity)
+    .map(({ finished }) => finished)).then(() => null)`);
   await page.evaluate(axeSource);
   return page.evaluate(`axe.run().then(({ violations }) =>
     violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join(' | ')))`);

@@ -1,15 +1,25 @@
 import type { BrowserContextOptions } from 'playwright-core';
 import type { Test } from 'tap';
+import { watchPlans } from '../database/plans.js';
+import { atEndOf } from '../runner/teardown.js';
 import { freePort } from '../servers/ports.js';
 import { startClockedService } from '../service/clocked-service.js';
 import { administrator } from '../users/credentials.js';
 import { asAdministrator } from '../users/over-http.js';
 import { newPerson, type Person, startBrowser } from './browser.js';
 
-/** A service in the test process, a browser, and what tests of the console do with them. */
-export async function startConsole(t: Test) {
+/**
+ * A service in the test process, a browser, and what tests of the console do with them. At the end, it checks that no view of the console
+ * makes the service read an entire table.
+ */
+export async function startConsole(t: Test, variables: Record<string, string> = {}) {
   const port = String(await freePort());
-  const service = await startClockedService(t, { PORT: port, PUBLIC_URL: `http://localhost:${port}` });
+  const service = await startClockedService(t, { PORT: port, PUBLIC_URL: `http://localhost:${port}`, ...variables });
+  const plans = watchPlans(service.app, { watchesClient: true });
+  atEndOf(t, async () => {
+    await plans.check();
+    plans.stop();
+  });
   const browser = await startBrowser(t);
   return {
     service,
@@ -27,9 +37,9 @@ export async function startConsole(t: Test) {
       return person;
     },
     /** The data that the API returns to a person. */
-    read: async ({ context }: Person, path: string): Promise<Record<string, unknown>> => {
+    read: async <T = Record<string, unknown>>({ context }: Person, path: string): Promise<T> => {
       const response = await context.request.get(`${service.url}${path}`);
-      return ((await response.json()) as { data: Record<string, unknown> }).data;
+      return ((await response.json()) as { data: T }).data;
     },
   };
 }

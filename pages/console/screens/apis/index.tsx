@@ -84,7 +84,7 @@ export default function Apis() {
 }
 
 function EditApi({ api, close }: { api: Resource; close: () => void }) {
-  const [draft, setDraft, clearDraft] = useDraft(`api-${api.id ?? 'new'}`, {
+  const [draft, enter, discard] = useDraft(`api-${api.id ?? 'new'}`, {
     name: api.name ?? '',
     identifier: api.identifier ?? '',
     scopes: api.scopes?.join(' ') ?? '',
@@ -92,9 +92,8 @@ function EditApi({ api, close }: { api: Resource; close: () => void }) {
     isOpen: api.open_to_unregistered ?? false,
   });
   const { name, identifier, scopes, ttl, isOpen } = draft;
-  const enter = (entered: Partial<typeof draft>) => setDraft((latest) => ({ ...latest, ...entered }));
-  const discard = () => {
-    clearDraft();
+  const leave = () => {
+    discard();
     close();
   };
   const save = async () => {
@@ -109,7 +108,7 @@ function EditApi({ api, close }: { api: Resource; close: () => void }) {
     else await patch('/resources/{id}', values, { params: { id: api.id } });
     void changed('resources');
     toast(t('apis_saved', { name }));
-    discard();
+    leave();
   };
   return (
     <Dialog
@@ -120,7 +119,7 @@ function EditApi({ api, close }: { api: Resource; close: () => void }) {
         submit={t('save')}
         fields={['name', 'identifier', 'scopes', 'access_token_ttl']}
         onSubmit={save}
-        onCancel={discard}
+        onCancel={leave}
         disabled={name.trim() === '' || identifier.trim() === ''}
       >
         {(faultOf) => (

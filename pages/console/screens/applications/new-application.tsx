@@ -20,7 +20,7 @@ type Created = { id: string; secret: string | undefined; redirectUri: string };
 
 /** Registers an application, and ends with what its developer needs. */
 export function NewApplication({ close, open }: Props) {
-  const [draft, setDraft, clearDraft] = useDraft('application-new', {
+  const [draft, enter, discard] = useDraft('application-new', {
     framework: 'express' as Framework,
     name: '',
     redirectUri: '',
@@ -28,9 +28,8 @@ export function NewApplication({ close, open }: Props) {
   });
   const { framework, name, redirectUri, isFirstParty } = draft;
   const [created, setCreated] = useState<Created>();
-  const enter = (entered: Partial<typeof draft>) => setDraft((latest) => ({ ...latest, ...entered }));
   const finish = (leave: () => void) => () => {
-    clearDraft();
+    discard();
     leave();
   };
   const create = async () => {

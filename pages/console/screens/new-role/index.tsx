@@ -44,9 +44,7 @@ export default function NewRole() {
   const chosen = templates.find(({ name }) => name === choice);
   const collections = useRuleCollections();
   const [, navigate] = useLocation();
-  const [draft, setDraft, clearDraft] = useDraft<Draft>('role-new', { description: '', picked: [] });
-  const { typed, description, picked } = draft;
-  const enter = (entered: Partial<Draft>) => setDraft((latest) => ({ ...latest, ...entered }));
+  const [{ typed, description, picked }, enter, discard] = useDraft<Draft>('role-new', { description: '', picked: [] });
   // The changes that the simulator rehearses are those that are made. It does not depend on the texts, so typing asks for nothing.
   const [ids] = useState(() => ({ role: newId(), policy: newId() }));
   const name = typed ?? (chosen ? t(`template_${choice}`) : '');
@@ -77,7 +75,7 @@ export default function NewRole() {
     toast(t('new_role_created', { name: role.name }), {
       link: { href: `/roles/${ids.role}/members?add=members`, text: t('role_add_members') },
     });
-    clearDraft();
+    discard();
     navigate(`/roles/${ids.role}`, { replace: true });
   };
   return (
@@ -106,7 +104,7 @@ export default function NewRole() {
             fields={['name', 'description']}
             onSubmit={save}
             onCancel={() => {
-              clearDraft();
+              discard();
               navigate('/roles');
             }}
             disabled={name.trim() === '' || (chosen !== undefined && rules.length === 0)}

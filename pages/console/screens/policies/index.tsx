@@ -1,9 +1,9 @@
-import { useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
 import { post } from '../../api/client.js';
 import type { Policy } from '../../api/types.js';
 import { changed } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
+import { useDraft } from '../../app/draft.js';
 import { useUrlState } from '../../app/url-state.js';
 import { usePage } from '../../app/use-page.js';
 import { Badge } from '../../components/badge.js';
@@ -109,13 +109,17 @@ export default function Policies() {
 }
 
 function NewPolicy({ close }: { close: () => void }) {
-  const [name, setName] = useState('');
-  const [description, setDescription] = useState('');
+  const [{ name, description }, enter, discard] = useDraft('policy-new', { name: '', description: '' });
   const [, navigate] = useLocation();
+  const leave = () => {
+    discard();
+    close();
+  };
   const save = async () => {
     const { data } = await post('/policies', { name: name.trim(), description: description.trim() || null });
     void changed('policies');
     toast(t('policies_created', { name: name.trim() }));
+    discard();
     navigate(`/policies/${(data as Row).id}`, { replace: true });
   };
   return (
@@ -124,16 +128,22 @@ function NewPolicy({ close }: { close: () => void }) {
         submit={t('policies_create')}
         fields={['name', 'description']}
         onSubmit={save}
-        onCancel={close}
+        onCancel={leave}
         disabled={name.trim() === ''}
       >
         {(faultOf) => (
           <>
-            <TextField label={t('roles_name')} value={name} onInput={setName} maxLength={100} fault={faultOf('name')} />
+            <TextField
+              label={t('roles_name')}
+              value={name}
+              onInput={(text) => enter({ name: text })}
+              maxLength={100}
+              fault={faultOf('name')}
+            />
             <TextField
               label={fieldText('description')}
               value={description}
-              onInput={setDescription}
+              onInput={(text) => enter({ description: text })}
               lines={3}
               fault={faultOf('description')}
             />

@@ -4,6 +4,7 @@ import { patch, remove } from '../../api/client.js';
 import type { Permission, Policy } from '../../api/types.js';
 import { changed, useApi } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
+import { useDraft } from '../../app/draft.js';
 import type { ScreenProps } from '../../app/screens.js';
 import { Button } from '../../components/button.js';
 import { ask, Dialog } from '../../components/dialog.js';
@@ -104,8 +105,12 @@ export default function PolicyScreen({ params: { id = '' } }: ScreenProps) {
 
 function EditPolicy({ policy, close, done }: { policy: PolicyItem; close: () => void; done: () => void }) {
   const { canUse } = useAccess();
-  const [name, setName] = useState(policy.name);
-  const [description, setDescription] = useState(policy.description ?? '');
+  const [draft, enter, discard] = useDraft<{ name?: string; description?: string }>(`policy-${policy.id}`, {});
+  const { name = policy.name, description = policy.description ?? '' } = draft;
+  const leave = (then: () => void) => {
+    discard();
+    then();
+  };
   const save = async () => {
     const send = (values: { name: string; description: string }) =>
       patch(
@@ -120,7 +125,7 @@ function EditPolicy({ policy, close, done }: { policy: PolicyItem; close: () => 
     toast(t('policy_saved', { name: name.trim() }), {
       undo: () => send({ name: policy.name, description: policy.description ?? '' }),
     });
-    done();
+    leave(done);
   };
   return (
     <Dialog title={t('policy_edit_title', { name: policy.name })} onClose={close}>
@@ -128,7 +133,7 @@ function EditPolicy({ policy, close, done }: { policy: PolicyItem; close: () => 
         submit={t('save')}
         fields={['name', 'description']}
         onSubmit={save}
-        onCancel={close}
+        onCancel={() => leave(close)}
         disabled={name.trim() === ''}
       >
         {(faultOf) => (
@@ -136,7 +141,7 @@ function EditPolicy({ policy, close, done }: { policy: PolicyItem; close: () => 
             <TextField
               label={t('roles_name')}
               value={name}
-              onInput={setName}
+              onInput={(text) => enter({ name: text })}
               maxLength={100}
               disabled={!canUse('update', 'policies', 'name')}
               fault={faultOf('name')}
@@ -144,7 +149,7 @@ function EditPolicy({ policy, close, done }: { policy: PolicyItem; close: () => 
             <TextField
               label={fieldText('description')}
               value={description}
-              onInput={setDescription}
+              onInput={(text) => enter({ description: text })}
               lines={3}
               disabled={!canUse('update', 'policies', 'description')}
               fault={faultOf('description')}

@@ -3,6 +3,7 @@ import { patch } from '../../api/client.js';
 import type { Schemas } from '../../api/types.js';
 import { changed } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
+import { useDraft } from '../../app/draft.js';
 import { Badge } from '../../components/badge.js';
 import { Button } from '../../components/button.js';
 import { ask, Dialog } from '../../components/dialog.js';
@@ -105,8 +106,13 @@ interface EditProps {
   close: () => void;
 }
 
-function EditAddresses({ policy: { name, ip_access = null }, send, close }: EditProps) {
-  const [text, setText] = useState((ip_access ?? []).join('\n'));
+function EditAddresses({ policy: { id, name, ip_access = null }, send, close }: EditProps) {
+  const [draft, enter, discard] = useDraft<{ text?: string }>(`policy-addresses-${id}`, {});
+  const { text = (ip_access ?? []).join('\n') } = draft;
+  const leave = () => {
+    discard();
+    close();
+  };
   const save = async () => {
     const lines = text
       .split(/[\s,]+/)
@@ -114,17 +120,17 @@ function EditAddresses({ policy: { name, ip_access = null }, send, close }: Edit
       .filter(Boolean);
     await send({ ip_access: lines.length > 0 ? lines : null });
     toast(t('policy_saved', { name }), { undo: () => send({ ip_access }) });
-    close();
+    leave();
   };
   return (
     <Dialog title={t('policy_ip')} lead={t('policy_ip_hint')} onClose={close}>
-      <Form submit={t('save')} fields={['ip_access']} onSubmit={save} onCancel={close}>
+      <Form submit={t('save')} fields={['ip_access']} onSubmit={save} onCancel={leave}>
         {(faultOf) => (
           <TextField
             label={t('policy_addresses')}
             hint={t('policy_addresses_hint')}
             value={text}
-            onInput={setText}
+            onInput={(typed) => enter({ text: typed })}
             lines={5}
             fault={faultOf('ip_access')}
           />

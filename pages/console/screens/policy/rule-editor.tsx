@@ -42,9 +42,8 @@ const pauseMs = 500;
 export function RuleEditor({ policy, rule, collections, save, close }: Props) {
   const { can } = useAccess();
   const stored = rule ?? newRule;
-  const [draft, setDraft, clearDraft] = useDraft<Rule>(`rule-${rule?.id ?? `new-${policy.id}`}`, stored);
+  const [draft, enter, discard] = useDraft<Rule>(`rule-${rule?.id ?? `new-${policy.id}`}`, stored);
   const nameOfId = useNames([draft], can);
-  const set = (changes: Partial<Rule>) => setDraft({ ...draft, ...changes });
   const { collection, action } = draft;
   const isChanged = rule === undefined || JSON.stringify(draft) !== JSON.stringify(rule);
 
@@ -54,7 +53,7 @@ export function RuleEditor({ policy, rule, collections, save, close }: Props) {
     const known = fieldNames(to.collection, to.action);
     const isSame = to.collection === collection;
     const kept = (draft.fields ?? []).filter((name) => name === '*' || (isSame && known.includes(name)));
-    set({
+    enter({
       ...to,
       fields: to.action === 'delete' ? null : known.length === 0 ? ['*'] : kept,
       permissions: isSame ? draft.permissions : null,
@@ -63,7 +62,7 @@ export function RuleEditor({ policy, rule, collections, save, close }: Props) {
     });
   };
   const leave = () => {
-    clearDraft();
+    discard();
     close();
   };
   return (
@@ -76,7 +75,7 @@ export function RuleEditor({ policy, rule, collections, save, close }: Props) {
         fields={['fields']}
         onSubmit={async () => {
           await save(draft);
-          clearDraft();
+          discard();
         }}
         onCancel={leave}
         disabled={!isChanged || (action !== 'delete' && (draft.fields ?? []).length === 0)}
@@ -103,7 +102,7 @@ export function RuleEditor({ policy, rule, collections, save, close }: Props) {
               <FieldsEditor
                 known={fieldNames(collection, action)}
                 value={draft.fields}
-                onChange={(fields) => set({ fields: [...fields] })}
+                onChange={(fields) => enter({ fields: [...fields] })}
                 fault={faultOf('fields')}
               />
             )}
@@ -113,7 +112,7 @@ export function RuleEditor({ policy, rule, collections, save, close }: Props) {
                 hint={t(action === 'create' ? 'rule_conditions_create_hint' : 'rule_conditions_hint')}
                 collection={collection}
                 filter={draft.permissions}
-                onChange={(permissions) => set({ permissions })}
+                onChange={(permissions) => enter({ permissions })}
                 nameOfId={nameOfId}
               />
             )}
@@ -123,7 +122,7 @@ export function RuleEditor({ policy, rule, collections, save, close }: Props) {
                 hint={t('rule_validation_hint')}
                 collection={collection}
                 filter={draft.validation}
-                onChange={(validation) => set({ validation })}
+                onChange={(validation) => enter({ validation })}
                 nameOfId={nameOfId}
               />
             )}
@@ -131,7 +130,7 @@ export function RuleEditor({ policy, rule, collections, save, close }: Props) {
               <PresetsEditor
                 collection={collection}
                 value={draft.presets}
-                onChange={(presets) => set({ presets })}
+                onChange={(presets) => enter({ presets })}
                 nameOfId={nameOfId}
               />
             )}

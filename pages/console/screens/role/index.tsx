@@ -4,6 +4,7 @@ import { get, patch, remove } from '../../api/client.js';
 import type { Permission, Role } from '../../api/types.js';
 import { changed, useApi } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
+import { useDraft } from '../../app/draft.js';
 import type { ScreenProps } from '../../app/screens.js';
 import { Button } from '../../components/button.js';
 import { ask, Dialog } from '../../components/dialog.js';
@@ -114,12 +115,22 @@ export default function RoleScreen({ params }: ScreenProps) {
   );
 }
 
+interface Draft {
+  name?: string;
+  description?: string;
+  parent?: Picked | null;
+  policies?: readonly Picked[];
+}
+
 function EditRole({ role, close, done }: { role: RoleItem; close: () => void; done: () => void }) {
   const { isAdmin, canUse } = useAccess();
-  const [name, setName] = useState(role.name);
-  const [description, setDescription] = useState(role.description ?? '');
-  const [parent, setParent] = useState<Picked | undefined>(role.parent ?? undefined);
-  const [policies, setPolicies] = useState<readonly Picked[]>(role.policies ?? []);
+  const [draft, enter, discard] = useDraft<Draft>(`role-${role.id}`, {});
+  const { name = role.name, description = role.description ?? '' } = draft;
+  const { parent = role.parent, policies = role.policies ?? [] } = draft;
+  const leave = (then: () => void) => {
+    discard();
+    then();
+  };
   const params = { id: role.id };
   const idsOf = (list: readonly { id: string }[]) => list.map(({ id }) => id);
   const own = (field: string, value: unknown) => (canUse('update', 'roles', field) ? { [field]: value } : {});
@@ -140,7 +151,7 @@ function EditRole({ role, close, done }: { role: RoleItem; close: () => void; do
     const next = { name: name.trim(), description: description.trim(), parent: parent?.id ?? null };
     await send(body({ ...next, policies: idsOf(policies) }));
     toast(t('role_saved', { name: name.trim() }), { undo: () => send(before) });
-    done();
+    leave(done);
   };
   return (
     <Dialog title={t('role_edit_title', { name: role.name })} onClose={close} size="large">
@@ -148,7 +159,7 @@ function EditRole({ role, close, done }: { role: RoleItem; close: () => void; do
         submit={t('save')}
         fields={['name', 'description', 'parent', 'policies']}
         onSubmit={save}
-        onCancel={close}
+        onCancel={() => leave(close)}
         disabled={name.trim() === ''}
       >
         {(faultOf) => (
@@ -156,7 +167,7 @@ function EditRole({ role, close, done }: { role: RoleItem; close: () => void; do
             <TextField
               label={t('roles_name')}
               value={name}
-              onInput={setName}
+              onInput={(text) => enter({ name: text })}
               maxLength={100}
               disabled={!canUse('update', 'roles', 'name')}
               fault={faultOf('name')}
@@ -164,7 +175,7 @@ function EditRole({ role, close, done }: { role: RoleItem; close: () => void; do
             <TextField
               label={fieldText('description')}
               value={description}
-              onInput={setDescription}
+              onInput={(text) => enter({ description: text })}
               lines={2}
               disabled={!canUse('update', 'roles', 'description')}
               fault={faultOf('description')}
@@ -175,14 +186,14 @@ function EditRole({ role, close, done }: { role: RoleItem; close: () => void; do
                   kind="policies"
                   label={fieldText('policies')}
                   value={policies}
-                  onChange={setPolicies}
+                  onChange={(next) => enter({ policies: next })}
                   hint={t('role_policies_hint')}
                 />
                 <Picker
                   kind="roles"
                   label={fieldText('parent')}
-                  value={parent}
-                  onChange={setParent}
+                  value={parent ?? undefined}
+                  onChange={(next) => enter({ parent: next ?? null })}
                   hint={t('role_parent_hint')}
                 />
                 <p class="fault" role="alert">

@@ -1,8 +1,8 @@
-import { useState } from 'preact/hooks';
 import { patch } from '../../api/client.js';
 import type { User } from '../../api/types.js';
 import { changed, useApi } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
+import { useDraft } from '../../app/draft.js';
 import { useUrlState } from '../../app/url-state.js';
 import { usePage } from '../../app/use-page.js';
 import { StatusBadge } from '../../components/badge.js';
@@ -115,7 +115,13 @@ interface WithRole {
 }
 
 function AddMembers({ role, close }: { role: RoleItem; close: () => void }) {
-  const [picked, setPicked] = useState<readonly Picked[]>([]);
+  const [{ picked }, enter, discard] = useDraft<{ picked: readonly Picked[] }>(`role-members-${role.id}`, {
+    picked: [],
+  });
+  const leave = () => {
+    discard();
+    close();
+  };
   const keys = picked.map(({ id }) => id);
   const { data } = useApi(keys.length > 0 ? '/users' : undefined, {
     query: { filter: { id: { _in: keys } }, fields: 'id,role.id,role.name', limit: maxAdded },
@@ -135,7 +141,7 @@ function AddMembers({ role, close }: { role: RoleItem; close: () => void }) {
           { query: { fields: 'id' } },
         ).then(() => changed('users', 'roles')),
     });
-    close();
+    leave();
   };
   return (
     <Dialog
@@ -148,12 +154,17 @@ function AddMembers({ role, close }: { role: RoleItem; close: () => void }) {
         submit={picked.length === 0 ? t('role_add_members') : tn('role_add_count', picked.length)}
         fields={[]}
         onSubmit={save}
-        onCancel={close}
+        onCancel={leave}
         disabled={picked.length === 0 || picked.length > maxAdded || current.length < picked.length}
       >
         {() => (
           <>
-            <ManyPicker kind="users" label={t('nav_users')} value={picked} onChange={setPicked} />
+            <ManyPicker
+              kind="users"
+              label={t('nav_users')}
+              value={picked}
+              onChange={(next) => enter({ picked: next })}
+            />
             {replaced.length > 0 && (
               <div class="notice notice-warning">
                 <div>

@@ -20,19 +20,21 @@ interface Removal {
 
 interface Props<T> {
   title: string;
-  lead?: string;
+  lead?: string | undefined;
   loaded: Loaded<{ data: readonly T[] }>;
   /** What is shown if there are no items. */
   none: string;
   icon: IconName;
   line: (item: T) => ComponentChildren;
+  /** Whether nothing can be removed. Default: false. */
+  isFixed?: boolean;
   removal: (item: T) => Removal;
 }
 
 /** What a user has, such as passkeys. Each item can be removed after a confirmation. */
 export function RemovableLines<T extends { id: string }>({ loaded, ...props }: Props<T>) {
   const { data, failure, reload } = loaded;
-  const { title, lead, none, icon, line, removal } = props;
+  const { title, lead, none, icon, line, isFixed = false, removal } = props;
   const items = data?.data ?? [];
   const remove = ({ done, ...asked }: Removal) =>
     ask({
@@ -52,9 +54,11 @@ export function RemovableLines<T extends { id: string }>({ loaded, ...props }: P
           <li class="line" key={item.id}>
             <Icon name={icon} />
             <div class="line-text">{line(item)}</div>
-            <Button kind="danger" onPress={() => remove(removal(item))}>
-              {removal(item).action}
-            </Button>
+            {!isFixed && (
+              <Button kind="danger" onPress={() => remove(removal(item))}>
+                {removal(item).action}
+              </Button>
+            )}
           </li>
         ))}
       </ul>

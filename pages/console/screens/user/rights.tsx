@@ -3,6 +3,7 @@ import { Link } from 'wouter-preact';
 import { patch } from '../../api/client.js';
 import { changed } from '../../api/use-api.js';
 import { useAccess } from '../../app/access.js';
+import { useDraft } from '../../app/draft.js';
 import { Button } from '../../components/button.js';
 import { Dialog } from '../../components/dialog.js';
 import { Form } from '../../components/form.js';
@@ -85,9 +86,18 @@ export function Rights({ user, reload }: Props) {
   );
 }
 
+interface Draft {
+  role?: Picked | null;
+  policies?: readonly Picked[];
+}
+
 function EditRights({ user, close, done }: { user: UserItem; close: () => void; done: () => void }) {
-  const [role, setRole] = useState<Picked | undefined>(user.role ?? undefined);
-  const [policies, setPolicies] = useState<readonly Picked[]>(user.policies ?? []);
+  const [draft, enter, discard] = useDraft<Draft>(`user-rights-${user.id}`, {});
+  const { role = user.role, policies = user.policies ?? [] } = draft;
+  const leave = (then: () => void) => {
+    discard();
+    then();
+  };
   const params = { id: user.id };
   const save = async () => {
     const before = { role: user.role?.id ?? null, policies: (user.policies ?? []).map(({ id }) => id) };
@@ -96,7 +106,7 @@ function EditRights({ user, close, done }: { user: UserItem; close: () => void; 
     toast(t('user_rights_saved', { name: nameOf(user, user.id) }), {
       undo: () => patch('/users/{id}', before, { params }).then(() => changed('users')),
     });
-    done();
+    leave(done);
   };
   return (
     <Dialog
@@ -105,11 +115,21 @@ function EditRights({ user, close, done }: { user: UserItem; close: () => void; 
       onClose={close}
       size="large"
     >
-      <Form submit={t('save')} fields={['role', 'policies']} onSubmit={save} onCancel={close}>
+      <Form submit={t('save')} fields={['role', 'policies']} onSubmit={save} onCancel={() => leave(close)}>
         {() => (
           <>
-            <Picker kind="roles" label={fieldText('role')} value={role} onChange={setRole} />
-            <ManyPicker kind="policies" label={fieldText('policies')} value={policies} onChange={setPolicies} />
+            <Picker
+              kind="roles"
+              label={fieldText('role')}
+              value={role ?? undefined}
+              onChange={(next) => enter({ role: next ?? null })}
+            />
+            <ManyPicker
+              kind="policies"
+              label={fieldText('policies')}
+              value={policies}
+              onChange={(next) => enter({ policies: next })}
+            />
           </>
         )}
       </Form>

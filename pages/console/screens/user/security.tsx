@@ -81,10 +81,14 @@ function Passkeys({ user }: { user: UserItem }) {
 function Identities({ user, reloadUser }: { user: UserItem; reloadUser: () => void }) {
   const { data: providers } = useApi('/auth');
   const labelOf = (key: string) => providers?.data.find(({ name }) => name === key)?.label ?? key;
+  const loaded = useApi('/users/{id}/identities', { params: { id: user.id } });
+  const manager = loaded.data?.data.find(({ managed }) => managed)?.provider;
   return (
     <RemovableLines
       title={t('user_identities')}
-      loaded={useApi('/users/{id}/identities', { params: { id: user.id } })}
+      lead={manager && t('user_identities_managed', { provider: labelOf(manager) })}
+      isFixed={manager !== undefined}
+      loaded={loaded}
       none={t('user_identities_none')}
       icon="link"
       line={({ provider, external_identifier, email, primary, ...times }) => (

@@ -51,11 +51,15 @@ export function CreateUser({ onClose }: { onClose: () => void }) {
   const { canUse } = useAccess();
   const [, navigate] = useLocation();
   const [showsAll, setShowsAll] = useState(false);
-  const [draft, setDraft, clearDraft] = useDraft<Values>('users-create', {});
+  const [draft, enter, discard] = useDraft<Values>('users-create', {});
   // A password is not kept, not even in this tab.
   const [password, setPassword] = useState('');
   const allowed = inOrder.filter(({ name }) => canUse('create', 'users', name));
   const shown = showsAll ? allowed : allowed.filter(({ name }) => usual.includes(name));
+  const leave = () => {
+    discard();
+    onClose();
+  };
   const create = async () => {
     const values = Object.fromEntries(
       allowed
@@ -64,9 +68,8 @@ export function CreateUser({ onClose }: { onClose: () => void }) {
     );
     const body = { ...values, ...(password === '' ? {} : { password }) } as Schemas['NewUser'];
     const result = (await post('/users', body)) as { data?: { id?: string } } | undefined;
-    clearDraft();
     void changed('users');
-    onClose();
+    leave();
     const id = result?.data?.id;
     toast(
       t('create_done', { name: nameOf(values) }),
@@ -81,7 +84,7 @@ export function CreateUser({ onClose }: { onClose: () => void }) {
         fields={[...allowed.map(({ name }) => name), 'password']}
         disabled={!draft.email}
         onSubmit={create}
-        onCancel={onClose}
+        onCancel={leave}
       >
         {(faultOf) => (
           <>
@@ -91,7 +94,7 @@ export function CreateUser({ onClose }: { onClose: () => void }) {
                   key={field.name}
                   field={field}
                   value={draft[field.name]}
-                  onChange={(value) => setDraft({ ...draft, [field.name]: value })}
+                  onChange={(value) => enter({ [field.name]: value })}
                   fault={faultOf(field.name)}
                 />
               ))}
