@@ -5,7 +5,7 @@ import { findSchemas } from './database-schemas.js';
 import { createQueueTables } from './job-queue.js';
 import { readBuildMigrations } from './migration-journal.js';
 import { type Pause, withMigrationLock } from './migration-lock.js';
-import { ensureMailIndex } from './queries/mail/mails.js';
+import { ensureMailIndexes } from './queries/mail/mails.js';
 import { readAppliedMigrations, recordCompatibility } from './queries/platform/migrations.js';
 import { createMissingSchema } from './queries/platform/schemas.js';
 import { ensureSearchIndexes } from './queries/users/search-indexes.js';
@@ -57,7 +57,7 @@ async function migrateSchema(connection: DatabaseConnection): Promise<void> {
   await recordCompatibility(connection.db, readBuildMigrations(migrationsFolder));
   if (connection.engine === 'postgres') await ensureSearchIndexes(connection.db);
   await createQueueTables(connection);
-  await ensureMailIndex(connection.db, connection.schemas);
+  await ensureMailIndexes(connection.db, connection.schemas);
 }
 
 /** Drizzle's own migrator has fixed names of schemas. */

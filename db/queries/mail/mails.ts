@@ -20,9 +20,17 @@ export interface QueuedMail {
   reason: string | null;
 }
 
-/** Maps the state of a job to the state of an email. A job that was completed with a reason was dropped (`DroppedMail`). */
-const stateName = sql.raw(`case when state in ('created', 'retry') then 'waiting' when state = 'active' then 'sending'
-  when state = 'completed' then case when output ->> 'reason' is null then 'sent' else 'dropped' end else 'failed' end as state`);
+/** The jobs whose emails are in a state. A job that was completed with a reason was dropped (`DroppedMail`). */
+const inState = {
+  waiting: sql`state in ('created', 'retry')`,
+  sending: sql`state = 'active'`,
+  sent: sql`state = 'completed' and output ->> 'reason' is null`,
+  dropped: sql`state = 'completed' and output ->> 'reason' is not null`,
+  failed: sql`state not in ('created', 'retry', 'active', 'completed')`,
+} satisfies Record<MailState, SQL>;
+
+const stateName = sql`case when ${inState.waiting} then 'waiting' when ${inState.sending} then 'sending'
+  when ${inState.sent} then 'sent' when ${inState.dropped} then 'dropped' else 'failed' end as state`;
 
 /** The number of emails in each state except `sent`, and when the oldest email that is still to be sent was queued. */
 export async function countQueuedMails(
@@ -81,19 +89,16 @@ export async function readQueuedMails(
   rules: MailRules,
 ): Promise<(QueuedMail & { matching: boolean[] })[]> {
   const { any, each } = conditionsOf(rules);
+  const ofUser = user === null ? sql`true` : sql`${userOfJob} = ${user}::uuid`;
+  const wanted = state === null ? ofUser : sql`${ofUser} and ${inState[state]}`;
   const found = await rows<
     Omit<QueuedMail, 'created_at' | 'next_attempt_at'> & { created: number; next: number | null; matching: boolean[] }
   >(
     executor,
-    // The inner statement sorts the emails. The rules are then evaluated only for as many of them as necessary.
     sql`select id, kind, "user", email, state, attempts, "limit", reason,
       (extract(epoch from created_at) * 1000)::int8 as created, (extract(epoch from next_attempt_at) * 1000)::int8 as next,
       ${each} as matching
-    from (
-      select * from (${mailsIn(queue, user === null ? sql`true` : sql`${userOfJob} = ${user}::uuid`)}) queued
-      where ${state}::text is null or state = ${state}::text
-      order by created_at desc, id offset 0
-    ) mails
+    from (${mailsIn(queue, wanted)}) mails
     where ${any} order by created_at desc, id limit ${limit}`,
   );
   return found.map(({ created, next, ...mail }) => ({
@@ -117,18 +122,24 @@ export async function findQueuedMail(
   return found;
 }
 
-const userIndex = 'mail_user_index';
+/** By which the emails to one user are found, and the newest ones. */
+const indexes = {
+  mail_user_index: sql`((${userOfJob}))`,
+  mail_time_index: sql`(created_on desc, id)`,
+};
 
-/** Creates the index by which the emails to one user are found. While this runs, no emails can be queued. */
-export async function ensureMailIndex(db: Executor, { queue }: Pick<DatabaseSchemas, 'queue'>): Promise<void> {
+/** Creates the indexes for the lists of emails. While this runs, no emails can be queued. */
+export async function ensureMailIndexes(db: Executor, { queue }: Pick<DatabaseSchemas, 'queue'>): Promise<void> {
   const schema = sql.identifier(queue);
-  // Each kind of job has a partition of its own, whose name only pg-boss knows. `if not exists` would lock it at every start.
-  const [missing] = await rows<{ partition: string }>(
-    db,
-    sql`select partition_name as partition from ${schema}.queue where name = 'mail'
-      and not exists (select from pg_indexes where schemaname = ${queue} and indexname = ${userIndex})`,
-  );
-  if (!missing) return;
-  const table = sql`${schema}.${sql.identifier(missing.partition)}`;
-  await rows(db, sql`create index ${sql.identifier(userIndex)} on ${table} ((${userOfJob}))`);
+  for (const [name, columns] of Object.entries(indexes)) {
+    // Each kind of job has a partition of its own, whose name only pg-boss knows. `if not exists` would lock it at every start.
+    const [missing] = await rows<{ partition: string }>(
+      db,
+      sql`select partition_name as partition from ${schema}.queue where name = 'mail'
+        and not exists (select from pg_indexes where schemaname = ${queue} and indexname = ${name})`,
+    );
+    if (!missing) continue;
+    const table = sql`${schema}.${sql.identifier(missing.partition)}`;
+    await rows(db, sql`create index ${sql.identifier(name)} on ${table} ${columns}`);
+  }
 }
