@@ -71,6 +71,17 @@ t.test('a role is created from a template that is shown as sentences and in numb
   t.strictSame(person.complaints(), []);
 });
 
+t.test('a search that fails says so, and offers nothing', async () => {
+  const { page, open } = await signedIn();
+  await open('/console/roles/new');
+  const search = page.getByRole('combobox', { name: 'Policies' });
+  await search.fill('Admin');
+  await page.getByRole('option', { name: 'Administrator' }).waitFor();
+  await search.fill('x'.repeat(300));
+  await page.getByRole('status').getByText('search can have at most 255 characters').waitFor();
+  await page.getByRole('option').waitFor({ state: 'detached' });
+});
+
 t.test('rules are added, changed, and deleted one by one, each with an undo', async (t) => {
   const person = await signedIn();
   const { page, open } = person;

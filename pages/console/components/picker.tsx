@@ -3,7 +3,7 @@ import type { PathWith } from '../api/types.js';
 import { useApi } from '../api/use-api.js';
 import { searchingUsers } from '../api/user-search.js';
 import { useAccess } from '../app/access.js';
-import { t } from '../texts.js';
+import { failureMessage, t } from '../texts.js';
 import { Button } from './button.js';
 import { Combobox } from './combobox.js';
 import { fullName } from './person.js';
@@ -65,10 +65,13 @@ export function Search({ kind, label, isLabelHidden = false, placeholder, withou
   const { path, fields } = kinds[kind];
   const { canUse } = useAccess();
   const selecting = kind === 'users' ? searchingUsers(wanted, canUse) : { search: wanted };
-  const { data, isLoading } = useApi(path, {
+  const { data, isLoading, failure } = useApi(path, {
     query: { ...selecting, fields, limit: maxSuggestions + without.length },
   });
-  const found = ((data?.data ?? []) as Found[]).map(asPicked).filter(({ id }) => !without.includes(id));
+  // After a failure, the last response is that of another search.
+  const found = ((failure ? [] : (data?.data ?? [])) as Found[])
+    .map(asPicked)
+    .filter(({ id }) => !without.includes(id));
   return (
     <Combobox
       label={label}
@@ -89,7 +92,7 @@ export function Search({ kind, label, isLabelHidden = false, placeholder, withou
         setSearch('');
         onPick(picked);
       }}
-      nothing={t('search_nothing')}
+      nothing={failure ? failureMessage(failure) : t('search_nothing')}
       hint={hint}
     />
   );
