@@ -55,6 +55,8 @@ export interface Compiler {
   masked(row: AnyRow, name: string, value: SQL): SQL;
   /** Whether the caller may name the field at all. */
   readable(row: AnyRow, name: string): boolean;
+  /** Fields, grouped by the condition for those visible rows on which the caller may read them. Null: all of them. */
+  byCondition(row: AnyRow, names: readonly string[]): { names: string[]; isShown: SQL | null }[];
   /** Whether a row is the one with this key. */
   hasKey(row: AnyRow, key: SQL): SQL;
   /** Whether the caller may see the row. */
@@ -117,6 +119,16 @@ export function createCompiler(access: AccessView): Compiler {
       const grants = view(row.collection.name);
       const naming = grants.filter(({ fields }) => fields === '*' || fields.has(name));
       return naming.length === grants.length ? null : condition(row, naming);
+    };
+
+    const byCondition: Compiler['byCondition'] = (row, names) => {
+      const grants = view(row.collection.name);
+      const groups = new Map<string, string[]>();
+      for (const name of names) {
+        const naming = grants.map(({ fields }) => fields === '*' || fields.has(name)).join();
+        groups.set(naming, [...(groups.get(naming) ?? []), name]);
+      }
+      return [...groups.values()].map((group) => ({ names: group, isShown: fieldCondition(row, group[0] ?? '') }));
     };
 
     const columnOf = (row: AnyRow, isBeside: true | undefined, column: string): SQL => {
@@ -183,6 +195,8 @@ export function createCompiler(access: AccessView): Compiler {
         const isShown = fieldCondition(row, name);
         return isShown ? sql`case when ${isShown} then ${value} end` : value;
       },
+
+      byCondition,
 
       readable: (row, name) => isReadable(view(row.collection.name), name),
 

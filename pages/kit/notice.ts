@@ -4,10 +4,17 @@ import { find, setText } from './dom.js';
 const announcedAfterMs = 50;
 
 let timer: ReturnType<typeof setTimeout> | undefined;
+let found: HTMLElement | undefined;
+
+/** The place of the message. It may have left the page with a dialog. */
+const notice = () => {
+  found ??= find('[data-notice]');
+  return found;
+};
 
 /** Displays a short message above everything else, for a while, without moving anything on the page. */
 export function showNotice(message: string, shownForMs: number): void {
-  const place = find('[data-notice]');
+  const place = notice();
   clearTimeout(timer);
   place.textContent = '';
   // Everything outside an open dialog is behind its backdrop, and hidden from screen readers.
@@ -21,14 +28,14 @@ export function showNotice(message: string, shownForMs: number): void {
 
 export function hideNotice(): void {
   clearTimeout(timer);
-  find('[data-notice]').textContent = '';
+  notice().textContent = '';
 }
 
 // A message stays when its dialog closes. The event does not bubble.
 document.addEventListener(
   'close',
   ({ target }) => {
-    const place = find('[data-notice]');
+    const place = notice();
     if (target instanceof Node && target.contains(place)) document.body.append(place);
   },
   true,

@@ -15,8 +15,8 @@ t.test('a field that the caller can read only for some items is null for the oth
   const { app, get, post } = await startWithAdmin(t);
   const own = await createPolicy(app);
   const role = await createRole(app, { policies: [own] });
-  const reader = await createUser(app, { token: 'the-token-of-the-reader', role });
-  await createUser(app, { policies: [own], role });
+  const reader = await createUser(app, { token: 'the-token-of-the-reader', role, title: 'a needle' });
+  await createUser(app, { policies: [own], role, title: 'another needle' });
   const right = (await post('/permissions', { policy: own, collection: 'settings', action: 'read' }, asAdmin)).json();
   const known = {
     users: reader.id,
@@ -33,6 +33,10 @@ t.test('a field that the caller can read only for some items is null for the oth
   }
 
   const reading = bearer('the-token-of-the-reader');
+  const search = async (headers: Record<string, string>): Promise<{ title: string }[]> =>
+    (await get('/users?search=needle&fields=title&sort=title', headers)).json().data;
+  t.strictSame(await search(asAdmin), [{ title: 'a needle' }, { title: 'another needle' }]);
+  t.strictSame(await search(reading), [{ title: 'a needle' }], 'a search does not find what is hidden');
   for (const [name, id] of Object.entries(known)) {
     const all: Record<string, unknown>[] = (await get(`/${name}?limit=-1`, asAdmin)).json().data;
     const seen: Record<string, unknown>[] = (await get(`/${name}?limit=-1`, reading)).json().data;

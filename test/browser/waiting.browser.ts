@@ -10,6 +10,7 @@ import {
 } from '../helpers/browser/browser.js';
 import { freePort } from '../helpers/servers/ports.js';
 import { startClockedService } from '../helpers/service/clocked-service.js';
+import { administrator } from '../helpers/users/credentials.js';
 import { createUser } from '../helpers/users/users.js';
 
 /** What the pages show while the service has not responded yet. */
@@ -57,6 +58,31 @@ t.test('if the service is briefly overloaded, the pages say so, wait, and try on
   await page.getByText('Saved.').waitFor();
   t.equal(await page.locator('body > [data-notice]').count(), 1);
   t.ok(profile() >= 2);
+});
+
+t.test('the console still says that it waits after a dialog has closed while it did', async (t) => {
+  const person = await newPerson(browser, service);
+  await person.context.request.post(`${service.url}/auth/login`, { data: { ...administrator, mode: 'session' } });
+  const { page } = person;
+  await person.open('/console/users');
+  await page.locator('[data-row]').first().waitFor();
+  const message = page.locator('[data-notice]', { hasText: 'The service is busy. Trying again' });
+  await failFirst(person, '**/users?search=in-the-palette*', '2', 1);
+  await page.keyboard.press('Control+k');
+  await page.getByRole('dialog').getByRole('combobox').fill('in-the-palette');
+  await message.waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  const searches = await failFirst(person, '**/users?search=in-the-list*', '1', 1);
+  await page.getByRole('searchbox').first().fill('in-the-list');
+  await message.waitFor();
+  await page.getByText('No users found').waitFor();
+  t.ok(searches() >= 2);
+  // The browser logs the responses with 503.
+  t.strictSame(
+    person.complaints().filter((one) => !one.includes('503')),
+    [],
+  );
 });
 
 t.test('the pages do not wait for longer than five seconds, and not more than once', async (t) => {

@@ -528,7 +528,7 @@ export const answersAndMails: readonly Mutation[] = [
   {
     ids: [],
     fault: 'an email that a limit dropped is listed as sent',
-    edits: [{ find: "case when output ->> 'reason' is null then 'sent' else 'dropped' end", replace: "'sent'" }],
+    edits: [{ find: "state = 'completed' and output ->> 'reason' is null", replace: "state = 'completed'" }],
     tests: ['test/rate-limits/mails.test.ts'],
   },
   {

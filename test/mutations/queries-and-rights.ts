@@ -51,12 +51,22 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'a search includes secret fields',
     edits: [
       {
-        find: "if (field.kind !== 'value' || field.concealed || !compiler.readable(row, name)) return [];\n    if (field.whole) return isUuid ? [sql`${compiler.field(row, name)} = ${term.toLowerCase()}`] : [];\n    if (field.type === 'text') return [sql`${compiler.field(row, name)} ilike ${pattern}`];",
-        replace:
-          "if (field.kind !== 'value' || !compiler.readable(row, name)) return [];\nif (field.whole) return isUuid ? [sql`${compiler.field(row, name)} = ${term.toLowerCase()}`] : [];\nif (field.type === 'text') return [sql`${compiler.column(row, name)} ilike ${pattern}`];",
+        find: "if (field?.kind !== 'value' || field.concealed) return [];\n    const value",
+        replace: "if (field?.kind !== 'value') return [];\n    const value",
       },
     ],
     tests: ['test/access/secrets.test.ts'],
+  },
+  {
+    ids: ['CVE-2025-64748'],
+    fault: 'a search looks at texts that are hidden on some rows',
+    edits: [
+      {
+        find: 'if (conditions.length === 0 || isShown === null) return conditions;',
+        replace: 'return conditions;\nif (isShown === null) return [];',
+      },
+    ],
+    tests: ['test/access/hidden-fields.test.ts', 'test/access/secrets.test.ts'],
   },
   {
     ids: [],

@@ -12,15 +12,17 @@ const unavailable = new Set(['42501', '0A000', '58P01', '42704']);
 const lockNotAvailable = '55P03';
 
 const column: UserColumn = (name) => sql`${sql.identifier(name)}`;
-// Every search also reads the index entries that wait to be merged, so keep that list small (in kB).
-const trigramIndex = (operators: SQL) =>
-  sql`using gin (${userSearch.texts(column)} ${operators}) with (gin_pending_list_limit = 256)`;
 
 /** The definitions of the indexes. @param operators the operator class of the extension, with its schema if needed */
 const definitionsWith = (operators: SQL): Record<string, SQL> => ({
-  texts: trigramIndex(operators),
+  // One entry for each column, because many callers may search only some. Every search also reads the entries that wait to be merged, so
+  // that list is kept small (in kB).
+  texts: sql`using gin (${sql.join(
+    userSearch.texts(column).map((text) => sql`${text} ${operators}`),
+    sql`, `,
+  )}) with (gin_pending_list_limit = 256)`,
   addresses: sql`using btree ((${userSearch.beforeAt(column)}))`,
-  other_addresses: sql`${trigramIndex(operators)} where ${userSearch.hasOtherAt(column)}`,
+  other_addresses: sql`using btree (id) where ${userSearch.hasOtherAt(column)}`,
 });
 
 const prefix = 'users_search_';

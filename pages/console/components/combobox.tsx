@@ -116,7 +116,7 @@ export function Combobox<T>(props: Props<T>) {
         </p>
       )}
       <div class="combobox-list" hidden={!isShown}>
-        <div role="listbox" id={`${id}-list`} aria-label={label} ref={list}>
+        <div role="listbox" id={`${id}-list`} aria-label={label} aria-busy={isLoading} ref={list}>
           {options.map((option, index) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys
             <div

@@ -82,6 +82,11 @@ function QuestionDialog(props: Question & { close: () => void }) {
   const { title, text, action, isDangerous = true, option, act, close } = props;
   const [failure, setFailure] = useState<unknown>();
   const [isChosen, setIsChosen] = useState(true);
+  useEffect(() => {
+    // The question is about what was on the screen before.
+    addEventListener('popstate', close);
+    return () => removeEventListener('popstate', close);
+  }, []);
   const confirm = async () => {
     setFailure(undefined);
     try {

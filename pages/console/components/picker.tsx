@@ -14,10 +14,10 @@ const maxSuggestions = 20;
 
 const kinds = {
   users: { path: '/users', fields: 'id,first_name,last_name,email' },
-  roles: { path: '/roles', fields: 'id,name,description' },
-  policies: { path: '/policies', fields: 'id,name,description' },
-  clients: { path: '/clients', fields: 'id,name' },
-} as const satisfies Record<string, { path: PathWith<'get'>; fields: string }>;
+  roles: { path: '/roles', fields: 'id,name,description', sort: 'name' },
+  policies: { path: '/policies', fields: 'id,name,description', sort: 'name' },
+  clients: { path: '/clients', fields: 'id,name', sort: 'name' },
+} as const satisfies Record<string, { path: PathWith<'get'>; fields: string; sort?: string }>;
 
 export type Picked = { id: string; name: string; detail?: string | undefined };
 export type PickedKind = keyof typeof kinds;
@@ -62,11 +62,11 @@ interface SearchProps {
 export function Search({ kind, label, isLabelHidden = false, placeholder, without = [], onPick, hint }: SearchProps) {
   const [search, setSearch] = useState('');
   const wanted = useLater(search.trim());
-  const { path, fields } = kinds[kind];
+  const { path, ...listed } = kinds[kind];
   const { canUse } = useAccess();
   const selecting = kind === 'users' ? searchingUsers(wanted, canUse) : { search: wanted };
   const { data, isLoading, failure } = useApi(path, {
-    query: { ...selecting, fields, limit: maxSuggestions + without.length },
+    query: { ...selecting, ...listed, limit: maxSuggestions + without.length },
   });
   // After a failure, the last response is that of another search.
   const found = ((failure ? [] : (data?.data ?? [])) as Found[])

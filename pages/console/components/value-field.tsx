@@ -13,6 +13,8 @@ interface Props {
   choiceText: (choice: string) => string;
   /** The name of no choice. Without it, there must be one. */
   noChoice?: string;
+  /** What an empty text or list shows. */
+  placeholder?: string | undefined;
   type?: 'text' | 'email';
   /** For a longer text, or a list with one value on each line. */
   lines?: number | undefined;
@@ -26,12 +28,13 @@ export function ValueField({
   onChange,
   choiceText,
   noChoice,
+  placeholder,
   type = 'text',
   lines,
   ...rest
 }: Props) {
   const labeled = { ...rest, ...(hint === undefined ? {} : { hint }) };
-  const long = lines === undefined ? {} : { lines };
+  const long = { ...(lines === undefined ? {} : { lines }), ...(placeholder === undefined ? {} : { placeholder }) };
   const text = value === null || value === undefined ? '' : String(value);
   switch (field.type) {
     case 'boolean': {

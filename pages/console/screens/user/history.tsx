@@ -1,3 +1,4 @@
+import { useAccess } from '../../app/access.js';
 import { usePage } from '../../app/use-page.js';
 import { Actor, actorFields, type ActorEvent as Event } from '../../components/actor.js';
 import { Badge } from '../../components/badge.js';
@@ -27,6 +28,7 @@ const columns: readonly Column<Event>[] = [
 
 /** What the user did, and what others did with the account, from the audit log. */
 export function History({ user }: { user: UserItem; reload: () => void }) {
+  const { isAdmin } = useAccess();
   const list = usePage<Event>('/activity', {
     // In a refused sign-in, the user is only what it is about.
     filter: { _or: [{ user: { _eq: user.id } }, { item: { _eq: user.id } }] },
@@ -49,6 +51,7 @@ export function History({ user }: { user: UserItem; reload: () => void }) {
           </Empty>
         }
       />
+      {!isAdmin && <p class="hint">{t('user_history_partial')}</p>}
       <Pager number={list.number} next={list.next} previous={list.previous} />
     </>
   );

@@ -42,7 +42,9 @@ const inOrder = [
 ];
 
 export function Profile({ user, isInReach, reload }: PartProps) {
-  const { canUse } = useAccess();
+  const { canUse, canAll, me } = useAccess();
+  // What the caller may not read of this user is null.
+  const isCertain = canAll('read', 'users') || user.id === me.id;
   const [showsAll, setShowsAll] = useState(false);
   const readable = inOrder.filter(({ name }) => name in user);
   const shown = showsAll ? readable : readable.filter(({ name }) => usual.includes(name));
@@ -81,6 +83,7 @@ export function Profile({ user, isInReach, reload }: PartProps) {
                     fault={faultOf(field.name)}
                     choiceText={choiceText}
                     noChoice={t('none')}
+                    placeholder={isCertain ? undefined : t('user_not_visible')}
                     type={field.name === 'email' ? 'email' : 'text'}
                     lines={field.name === 'description' ? 3 : undefined}
                   />
@@ -111,7 +114,10 @@ export function Profile({ user, isInReach, reload }: PartProps) {
             )}
             {'email_verified_at' in user && (
               <Fact name={fieldText('email_verified_at')}>
-                <Time time={user.email_verified_at} otherwise={t('user_not_verified')} />
+                <Time
+                  time={user.email_verified_at}
+                  otherwise={t(isCertain ? 'user_not_verified' : 'user_not_visible')}
+                />
               </Fact>
             )}
             {'provider' in user && <Fact name={fieldText('provider')}>{user.provider}</Fact>}

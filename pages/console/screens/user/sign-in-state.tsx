@@ -6,14 +6,14 @@ import { Icon } from '../../components/icon.js';
 import { Card } from '../../components/layout.js';
 import { Ago, Time } from '../../components/time.js';
 import { choiceText, reasonText, t, textIfAny } from '../../texts.js';
-import { askToUnlock, mayChange } from './help.js';
+import { type Help, helpFor } from './help.js';
 import type { PartProps } from './index.js';
 
 /** What may keep the user from signing in, and what helps. */
 export function SignInState(props: PartProps) {
-  const { user, reload } = props;
+  const { user } = props;
   const access = useAccess();
-  const mayUnlock = mayChange(access, props, 'status');
+  const { reset, resend, unlock, activate } = helpFor(access, props);
   const { locked_until: lockedUntil, has_password: hasPassword, provider, status } = user;
   // A lock is shown only while it lasts, and the status is shown anyway.
   const reason = user.last_failure?.reason ?? undefined;
@@ -23,19 +23,25 @@ export function SignInState(props: PartProps) {
   if (!failure && !lockedUntil && !lacksPassword && !helpWithStatus) return null;
   return (
     <Card title={t('user_sign_in_state')}>
-      {status && helpWithStatus && <Obstacle title={choiceText(status)} help={helpWithStatus} />}
-      {lockedUntil && (
+      {status && helpWithStatus && (
         <Obstacle
-          title={t('user_locked')}
-          help={t('user_help_locked')}
-          action={mayUnlock && <Button onPress={() => askToUnlock(user, reload)}>{t('user_unlock')}</Button>}
-        >
+          title={choiceText(status)}
+          help={helpWithStatus}
+          action={status === 'invited' ? resend : status === 'suspended' && activate}
+        />
+      )}
+      {lockedUntil && (
+        <Obstacle title={t('user_locked')} help={t('user_help_locked')} action={unlock}>
           {t('user_locked_until')} <Time time={lockedUntil} />
         </Obstacle>
       )}
-      {lacksPassword && <Obstacle title={t('user_password_none')} help={t('user_help_no_password')} />}
+      {lacksPassword && <Obstacle title={t('user_password_none')} help={t('user_help_no_password')} action={reset} />}
       {failure && (
-        <Obstacle title={reasonText(failure)} help={textIfAny(`user_help_${failure.reason ?? failure.code ?? ''}`)}>
+        <Obstacle
+          title={reasonText(failure)}
+          help={textIfAny(`user_help_${failure.reason ?? failure.code ?? ''}`)}
+          action={failure.reason === 'wrong_password' && reset}
+        >
           {t('user_last_failure')} <Ago time={failure.timestamp} />
           {access.can('read', 'activity') && (
             <>
@@ -52,12 +58,12 @@ export function SignInState(props: PartProps) {
 interface ObstacleProps {
   title: string;
   help: string | undefined;
-  /** A button that removes it. */
-  action?: ComponentChildren;
+  /** What removes it. */
+  action?: Help;
   children?: ComponentChildren;
 }
 
-function Obstacle({ title, help, action, children }: ObstacleProps) {
+function Obstacle({ title, help, action = false, children }: ObstacleProps) {
   return (
     <div class="obstacle">
       <Icon name="warning" />
@@ -67,7 +73,7 @@ function Obstacle({ title, help, action, children }: ObstacleProps) {
         </p>
         {help && <p class="hint">{help}</p>}
         {children && <p class="hint">{children}</p>}
-        {action}
+        {action && <Button onPress={action.onSelect}>{action.text}</Button>}
       </div>
     </div>
   );
