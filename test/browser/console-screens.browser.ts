@@ -173,6 +173,41 @@ t.test('a support desk finds out why a user cannot sign in, and helps', async (t
   t.strictSame(desk.complaints(), []);
 });
 
+t.test('each problem of a sign-in comes with what solves it, and a question does not outlive its screen', async (t) => {
+  const visitor = await signedIn();
+  const { page } = visitor;
+  const card = page.getByRole('region', { name: 'Sign-in problems' });
+  const question = page.getByRole('alertdialog');
+  for (const [values, button] of [
+    [{ status: 'invited' }, 'Resend invitation'],
+    [{ status: 'suspended' }, 'Activate'],
+    [{ status: 'active', password: null }, 'Send password reset link'],
+  ] as const) {
+    const { id } = await createUser(service.app, { role: String(customer), ...values });
+    await visitor.open('/console/users');
+    await visitor.open(`/console/users/${id}`);
+    await card.getByRole('button', { name: button }).press('Enter');
+    await question.getByRole('button', { name: button }).waitFor();
+    await page.keyboard.press('Control+k');
+    t.equal(await page.getByRole('dialog').count(), 0, 'the palette does not open in front of a question');
+    await page.goBack();
+    await question.waitFor({ state: 'detached' });
+  }
+  t.strictSame(visitor.complaints(), []);
+});
+
+t.test('an empty field says that its value may be hidden from the support desk', async (t) => {
+  const desk = await signedIn(staff);
+  await desk.open(`/console/users/${ada.id}`);
+  const location = desk.page.getByLabel('Location');
+  await location.waitFor();
+  t.equal(await location.getAttribute('placeholder'), 'Not set, or not visible to you');
+  await desk.open(`/console/users/${staff.id}`);
+  await location.waitFor();
+  t.equal(await location.getAttribute('placeholder'), null, 'their own');
+  t.strictSame(desk.complaints(), []);
+});
+
 t.test('a support desk sees an administrator, but no control that the API would refuse', async (t) => {
   const desk = await signedIn(staff);
   const { page } = desk;
