@@ -51,8 +51,8 @@ export const queriesAndRights: readonly Mutation[] = [
     fault: 'a search includes secret fields',
     edits: [
       {
-        find: "if (field?.kind !== 'value' || field.concealed) return [];\n    const value",
-        replace: "if (field?.kind !== 'value') return [];\n    const value",
+        find: "if (field?.kind !== 'value' || field.concealed) return [];\n    if (field.whole)",
+        replace: "if (field?.kind !== 'value') return [];\n    if (field.whole)",
       },
     ],
     tests: ['test/access/secrets.test.ts'],

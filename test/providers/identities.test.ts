@@ -123,6 +123,7 @@ t.test('a linked account at a provider signs its user in', async (t) => {
       'external_identifier',
       'id',
       'last_used_at',
+      'managed',
       'primary',
       'provider',
     ]);

@@ -497,11 +497,11 @@ function searched(compiler: Compiler, row: Row, term: string): SQL {
   const matching = (name: string): SQL[] => {
     const field = row.collection.fields.get(name);
     if (field?.kind !== 'value' || field.concealed) return [];
-    const value = compiler.column(row, name);
-    if (field.whole) return isUuid ? [sql`${value} = ${term.toLowerCase()}`] : [];
-    if (field.type === 'uuid') return isUuid ? [sql`${value} = ${term}::uuid`] : [];
+    if (field.whole) return isUuid ? [sql`${compiler.column(row, name)} = ${term.toLowerCase()}`] : [];
+    if (field.type === 'uuid') return isUuid ? [sql`${compiler.column(row, name)} = ${term}::uuid`] : [];
     if (field.type !== 'text') return [];
-    return [row.collection.name === 'users' && name === 'email' ? emailContains(column, term) : contains(value, term)];
+    const isUserEmail = row.collection.name === 'users' && name === 'email';
+    return [isUserEmail ? emailContains(column, term) : contains(compiler.column(row, name), term)];
   };
   const readable = [...row.collection.fields.keys()].filter((name) => compiler.readable(row, name));
   const found = compiler.byCondition(row, readable).flatMap(({ names, isShown }) => {

@@ -15,6 +15,12 @@ type Interval = Schemas['Statistics']['interval'];
 type Counts = Schemas['IntervalCounts'];
 type Attention = Schemas['Attention'];
 
+/** A number with two digits that count. */
+function roundedDown(count: number): number {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1);
+  return Math.floor(count / unit) * unit;
+}
+
 const periods = {
   hour: 'overview_day',
   day: 'overview_month',
@@ -134,7 +140,9 @@ function AttentionList({ attention: counts }: { attention: Attention }) {
             <span class="line-text">
               {isOpenPath(href, access) ? <Link href={href}>{t(`overview_${name}`)}</Link> : t(`overview_${name}`)}
             </span>
-            <strong>{estimated ? t('overview_about', { count: numberText(count) }) : numberText(count)}</strong>
+            <strong>
+              {estimated ? t('overview_about', { count: numberText(roundedDown(count)) }) : numberText(count)}
+            </strong>
           </li>
         );
       })}

@@ -71,10 +71,7 @@ export function CreateUser({ onClose }: { onClose: () => void }) {
     void changed('users');
     leave();
     const id = result?.data?.id;
-    toast(
-      t('create_done', { name: nameOf(values) }),
-      id ? { link: { href: `/users/${id}`, text: t('create_show') } } : {},
-    );
+    toast(t('create_done', { name: nameOf(values) }));
     if (id) navigate(`/users/${id}`);
   };
   return (
