@@ -431,6 +431,16 @@ t.test('users who may read some events, or only invitations, get what they may r
   t.strictSame(person.complaints(), []);
 });
 
+t.test('a row shows that it has the focus', async (t) => {
+  const person = await signedIn();
+  await openList(person);
+  const row = person.page.locator('[data-row]').first();
+  const before = await row.screenshot();
+  await person.page.keyboard.press('j');
+  t.equal(await row.locator('a:focus').count(), 1);
+  t.notOk(before.equals(await row.screenshot()));
+});
+
 t.test('a click with Ctrl opens the user in another tab of the console', async (t) => {
   const person = await signedIn();
   await openList(person);
