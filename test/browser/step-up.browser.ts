@@ -118,6 +118,7 @@ t.test('nothing changes if the user does not confirm their identity', async (t) 
     await leave();
     await dialog(person).waitFor({ state: 'hidden' });
     await page.locator('#password-form:not([aria-busy])').waitFor();
+    await nextFrames(person);
     t.equal(await page.locator('[data-alert]:not(:empty), [data-status]:not(:empty)').count(), 0);
     t.equal(await page.locator('.fault:not(:empty)').count(), 0);
     t.equal(await page.getByLabel('New password').inputValue(), 'a calm meadow in autumn', 'the input is kept');
