@@ -165,8 +165,6 @@ export const Identity = named(
   ),
 );
 
-export type Identity = Static<typeof Identity>;
-
 export const IdentitiesResponse = named(
   'IdentitiesResponse',
   Data(Type.Array(Identity), [

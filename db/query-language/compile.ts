@@ -121,16 +121,6 @@ export function createCompiler(access: AccessView): Compiler {
       return naming.length === grants.length ? null : condition(row, naming);
     };
 
-    const byCondition: Compiler['byCondition'] = (row, names) => {
-      const grants = view(row.collection.name);
-      const groups = new Map<string, string[]>();
-      for (const name of names) {
-        const naming = grants.map(({ fields }) => fields === '*' || fields.has(name)).join();
-        groups.set(naming, [...(groups.get(naming) ?? []), name]);
-      }
-      return [...groups.values()].map((group) => ({ names: group, isShown: fieldCondition(row, group[0] ?? '') }));
-    };
-
     const columnOf = (row: AnyRow, isBeside: true | undefined, column: string): SQL => {
       if (isBeside && row.readsBesideLast) return readSeparately(row, column);
       const alias = isBeside ? besideOf(row) : row.alias;
@@ -196,7 +186,15 @@ export function createCompiler(access: AccessView): Compiler {
         return isShown ? sql`case when ${isShown} then ${value} end` : value;
       },
 
-      byCondition,
+      byCondition: (row, names) => {
+        const grants = view(row.collection.name);
+        const groups = new Map<string, string[]>();
+        for (const name of names) {
+          const naming = grants.map(({ fields }) => fields === '*' || fields.has(name)).join();
+          groups.set(naming, [...(groups.get(naming) ?? []), name]);
+        }
+        return [...groups.values()].map((group) => ({ names: group, isShown: fieldCondition(row, group[0] ?? '') }));
+      },
 
       readable: (row, name) => isReadable(view(row.collection.name), name),
 

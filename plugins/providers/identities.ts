@@ -1,6 +1,7 @@
 import type { Executor } from '../../db/client.js';
 import {
   deleteIdentity,
+  type IdentityRecord,
   listIdentities,
   lockLoginMethods,
   setPrimaryIdentity,
@@ -10,10 +11,11 @@ import { userExists } from '../../db/queries/users/users.js';
 import { countPasskeys } from '../../db/queries/webauthn/passkeys.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Identity } from '../../schemas/providers.js';
 import type { Principal } from '../http/caller.js';
 import { sessionIdOf } from '../http/credential.js';
 import type { Services } from '../platform/plugin.js';
+
+type Listed = IdentityRecord & { managed: boolean };
 
 /** Lets users manage their accounts at providers, and administrators those of other users. */
 export interface Identities {
@@ -34,8 +36,6 @@ export interface Identities {
    */
   unlinkOf(caller: Principal, user: string, id: string): Promise<void>;
 }
-
-type Listed = Omit<Identity, 'created_at' | 'last_used_at'> & { created_at: Date; last_used_at: Date | null };
 
 export function createIdentities({ db, signInMethods, stepUp, activity }: Services): Identities {
   /** Unlinks an account unless the user could not log in without it. Lock the user's row first. */

@@ -493,7 +493,6 @@ export function selected(compiler: Compiler, row: Row, { filter, search, keys, a
 /** Whether one of the readable texts contains a term, in any letter case. A UUID is also compared with the keys. */
 function searched(compiler: Compiler, row: Row, term: string): SQL {
   const isUuid = uuidPattern.test(term);
-  const column = (name: string) => sql`${sql.identifier(row.alias)}.${sql.identifier(name)}`;
   const matching = (name: string): SQL[] => {
     const field = row.collection.fields.get(name);
     if (field?.kind !== 'value' || field.concealed) return [];
@@ -501,7 +500,7 @@ function searched(compiler: Compiler, row: Row, term: string): SQL {
     if (field.type === 'uuid') return isUuid ? [sql`${compiler.column(row, name)} = ${term}::uuid`] : [];
     if (field.type !== 'text') return [];
     const isUserEmail = row.collection.name === 'users' && name === 'email';
-    return [isUserEmail ? emailContains(column, term) : contains(compiler.column(row, name), term)];
+    return [(isUserEmail ? emailContains : contains)(compiler.column(row, name), term)];
   };
   const readable = [...row.collection.fields.keys()].filter((name) => compiler.readable(row, name));
   const found = compiler.byCondition(row, readable).flatMap(({ names, isShown }) => {

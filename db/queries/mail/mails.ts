@@ -131,15 +131,17 @@ const indexes = {
 /** Creates the indexes for the lists of emails. While this runs, no emails can be queued. */
 export async function ensureMailIndexes(db: Executor, { queue }: Pick<DatabaseSchemas, 'queue'>): Promise<void> {
   const schema = sql.identifier(queue);
+  // Each kind of job has a partition of its own, whose name only pg-boss knows. `if not exists` would lock it at every start.
+  const [found] = await rows<{ partition: string; existing: string[] }>(
+    db,
+    sql`select partition_name as partition, array(select indexname::text from pg_indexes where schemaname = ${queue}) as existing
+      from ${schema}.queue where name = 'mail'`,
+  );
   for (const [name, columns] of Object.entries(indexes)) {
-    // Each kind of job has a partition of its own, whose name only pg-boss knows. `if not exists` would lock it at every start.
-    const [missing] = await rows<{ partition: string }>(
+    if (!found || found.existing.includes(name)) continue;
+    await rows(
       db,
-      sql`select partition_name as partition from ${schema}.queue where name = 'mail'
-        and not exists (select from pg_indexes where schemaname = ${queue} and indexname = ${name})`,
+      sql`create index ${sql.identifier(name)} on ${schema}.${sql.identifier(found.partition)} ${columns}`,
     );
-    if (!missing) continue;
-    const table = sql`${schema}.${sql.identifier(missing.partition)}`;
-    await rows(db, sql`create index ${sql.identifier(name)} on ${table} ${columns}`);
   }
 }

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { type SQL, sql } from 'drizzle-orm';
 import type { Executor } from '../../client.js';
 import { sqlStateOf } from '../../failures.js';
-import { type UserColumn, userSearch } from '../../query-language/search-text.js';
+import { collections } from '../../query-language/collections.js';
+import { emailSearch, searchedTexts } from '../../query-language/search-text.js';
 import { users } from '../../schema.js';
 import { rows, writeStatement } from '../../statements.js';
 
@@ -11,18 +12,18 @@ const unavailable = new Set(['42501', '0A000', '58P01', '42704']);
 
 const lockNotAvailable = '55P03';
 
-const column: UserColumn = (name) => sql`${sql.identifier(name)}`;
+const email = sql.identifier('email');
 
 /** The definitions of the indexes. @param operators the operator class of the extension, with its schema if needed */
 const definitionsWith = (operators: SQL): Record<string, SQL> => ({
   // One entry for each column, because many callers may search only some. Every search also reads the entries that wait to be merged, so
   // that list is kept small (in kB).
   texts: sql`using gin (${sql.join(
-    userSearch.texts(column).map((text) => sql`${text} ${operators}`),
+    searchedTexts(collections.users).map(([, { column }]) => sql`${sql.identifier(column)} ${operators}`),
     sql`, `,
   )}) with (gin_pending_list_limit = 256)`,
-  addresses: sql`using btree ((${userSearch.beforeAt(column)}))`,
-  other_addresses: sql`using btree (id) where ${userSearch.hasOtherAt(column)}`,
+  addresses: sql`using btree ((${emailSearch.beforeAt(email)}))`,
+  other_addresses: sql`using btree (id) where ${emailSearch.isUnusual(email)}`,
 });
 
 const prefix = 'users_search_';

@@ -20,9 +20,9 @@ type Enter<T> = (entered: Partial<T> | ((latest: T) => Partial<T>)) => void;
 /**
  * What the user has entered and not saved. It is kept until they save or discard it, also if they reload the page or open another screen in
  * this tab. It belongs to them: nobody else who signs in there gets it.
- * @returns the draft, and functions that change and discard it
+ * @returns the draft, a function that changes it, and one that discards it and then continues, for example by closing the form
  */
-export function useDraft<T extends object>(name: string, initial: T): [T, Enter<T>, () => void] {
+export function useDraft<T extends object>(name: string, initial: T): [T, Enter<T>, (then?: () => void) => void] {
   const key = prefixOf(useAccess().me.id) + name;
   const read = (): T => {
     try {
@@ -53,9 +53,10 @@ export function useDraft<T extends object>(name: string, initial: T): [T, Enter<
       store(next);
       show(next);
     },
-    () => {
+    (then) => {
       store(undefined);
       show(initial);
+      then?.();
     },
   ];
 }

@@ -40,13 +40,12 @@ export function useEdits(
       const before = Object.fromEntries(Object.keys(changes).map((field) => [field, storedValue(field)]));
       await send(changes);
       // What the user has changed during the request is not saved yet.
-      enter((latest) =>
-        Object.fromEntries(
-          Object.keys(latest).flatMap((field) => (latest[field] === draft[field] ? [[field, undefined]] : [])),
-        ),
-      );
+      enter((latest) => {
+        const unchanged = Object.keys(draft).filter((field) => latest[field] === draft[field]);
+        return Object.fromEntries(unchanged.map((field) => [field, undefined]));
+      });
       toast(saved, { undo: () => send(before) });
     },
-    discard,
+    discard: () => discard(),
   };
 }

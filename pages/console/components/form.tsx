@@ -49,7 +49,7 @@ export function Form({ submit, children, fields, onSubmit, onCancel, disabled, i
       {children((name) => (name === field ? failureMessage(failure) : undefined))}
       <div class="buttons">
         {onCancel && (
-          <button type="button" class="secondary small" onClick={onCancel}>
+          <button type="button" class="secondary small" onClick={() => onCancel()}>
             {t('cancel')}
           </button>
         )}

@@ -25,10 +25,6 @@ const addressesIn = (text: string): string[] => [
 export function Invite({ onClose }: { onClose: () => void }) {
   const [{ emails: text, role }, enter, discard] = useDraft<Draft>('users-invite', { emails: '' });
   const emails = addressesIn(text);
-  const leave = () => {
-    discard();
-    onClose();
-  };
   const invite = async () => {
     let left = emails;
     for (let first = 0; first < emails.length; first += maxPerRequest) {
@@ -41,7 +37,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
       });
     }
     void changed('users');
-    if (left.length === 0) leave();
+    if (left.length === 0) discard(onClose);
     const href = `/users?${new URLSearchParams({ filter: JSON.stringify({ status: { _eq: 'invited' } }) })}`;
     toast(tn('invite_done', emails.length), { link: { href, text: t('invite_show') } });
   };
@@ -52,7 +48,7 @@ export function Invite({ onClose }: { onClose: () => void }) {
         fields={['email', 'role']}
         disabled={emails.length === 0 || !role}
         onSubmit={invite}
-        onCancel={leave}
+        onCancel={() => discard(onClose)}
       >
         {(faultOf) => (
           <>

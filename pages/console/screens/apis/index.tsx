@@ -92,10 +92,6 @@ function EditApi({ api, close }: { api: Resource; close: () => void }) {
     isOpen: api.open_to_unregistered ?? false,
   });
   const { name, identifier, scopes, ttl, isOpen } = draft;
-  const leave = () => {
-    discard();
-    close();
-  };
   const save = async () => {
     const values = {
       name,
@@ -108,7 +104,7 @@ function EditApi({ api, close }: { api: Resource; close: () => void }) {
     else await patch('/resources/{id}', values, { params: { id: api.id } });
     void changed('resources');
     toast(t('apis_saved', { name }));
-    leave();
+    discard(close);
   };
   return (
     <Dialog
@@ -119,7 +115,7 @@ function EditApi({ api, close }: { api: Resource; close: () => void }) {
         submit={t('save')}
         fields={['name', 'identifier', 'scopes', 'access_token_ttl']}
         onSubmit={save}
-        onCancel={leave}
+        onCancel={() => discard(close)}
         disabled={name.trim() === '' || identifier.trim() === ''}
       >
         {(faultOf) => (

@@ -28,10 +28,6 @@ export function NewApplication({ close, open }: Props) {
   });
   const { framework, name, redirectUri, isFirstParty } = draft;
   const [created, setCreated] = useState<Created>();
-  const finish = (leave: () => void) => () => {
-    discard();
-    leave();
-  };
   const create = async () => {
     const { type } = frameworks[framework];
     const { data } = await post('/clients', {
@@ -46,7 +42,11 @@ export function NewApplication({ close, open }: Props) {
   };
   if (created)
     return (
-      <Dialog title={t('applications_created_title', { name })} onClose={finish(() => open(created.id))} size="large">
+      <Dialog
+        title={t('applications_created_title', { name })}
+        onClose={() => discard(() => open(created.id))}
+        size="large"
+      >
         <Facts>
           <Fact name={t('applications_client_id')}>
             <Copyable value={created.id} label={t('applications_client_id')} />
@@ -60,7 +60,7 @@ export function NewApplication({ close, open }: Props) {
         </Facts>
         <Snippet framework={framework} clientId={created.id} redirectUri={created.redirectUri} />
         <div class="buttons">
-          <Button kind="primary" onPress={finish(() => open(created.id))}>
+          <Button kind="primary" onPress={() => discard(() => open(created.id))}>
             {t('applications_done')}
           </Button>
         </div>
@@ -72,7 +72,7 @@ export function NewApplication({ close, open }: Props) {
         submit={t('applications_create')}
         fields={['name', 'redirect_uris']}
         onSubmit={create}
-        onCancel={finish(close)}
+        onCancel={() => discard(close)}
         disabled={name.trim() === '' || redirectUri.trim() === ''}
       >
         {(faultOf) => (

@@ -103,10 +103,7 @@ export default function NewRole() {
             submit={t('new_role_create')}
             fields={['name', 'description']}
             onSubmit={save}
-            onCancel={() => {
-              discard();
-              navigate('/roles');
-            }}
+            onCancel={() => discard(() => navigate('/roles'))}
             disabled={name.trim() === '' || (chosen !== undefined && rules.length === 0)}
           >
             {(faultOf) => (

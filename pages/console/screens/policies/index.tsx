@@ -111,10 +111,6 @@ export default function Policies() {
 function NewPolicy({ close }: { close: () => void }) {
   const [{ name, description }, enter, discard] = useDraft('policy-new', { name: '', description: '' });
   const [, navigate] = useLocation();
-  const leave = () => {
-    discard();
-    close();
-  };
   const save = async () => {
     const { data } = await post('/policies', { name: name.trim(), description: description.trim() || null });
     void changed('policies');
@@ -128,7 +124,7 @@ function NewPolicy({ close }: { close: () => void }) {
         submit={t('policies_create')}
         fields={['name', 'description']}
         onSubmit={save}
-        onCancel={leave}
+        onCancel={() => discard(close)}
         disabled={name.trim() === ''}
       >
         {(faultOf) => (

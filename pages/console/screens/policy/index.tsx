@@ -107,10 +107,6 @@ function EditPolicy({ policy, close, done }: { policy: PolicyItem; close: () => 
   const { canUse } = useAccess();
   const [draft, enter, discard] = useDraft<{ name?: string; description?: string }>(`policy-${policy.id}`, {});
   const { name = policy.name, description = policy.description ?? '' } = draft;
-  const leave = (then: () => void) => {
-    discard();
-    then();
-  };
   const save = async () => {
     const send = (values: { name: string; description: string }) =>
       patch(
@@ -125,7 +121,7 @@ function EditPolicy({ policy, close, done }: { policy: PolicyItem; close: () => 
     toast(t('policy_saved', { name: name.trim() }), {
       undo: () => send({ name: policy.name, description: policy.description ?? '' }),
     });
-    leave(done);
+    discard(done);
   };
   return (
     <Dialog title={t('policy_edit_title', { name: policy.name })} onClose={close}>
@@ -133,7 +129,7 @@ function EditPolicy({ policy, close, done }: { policy: PolicyItem; close: () => 
         submit={t('save')}
         fields={['name', 'description']}
         onSubmit={save}
-        onCancel={() => leave(close)}
+        onCancel={() => discard(close)}
         disabled={name.trim() === ''}
       >
         {(faultOf) => (

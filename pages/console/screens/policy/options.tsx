@@ -109,10 +109,6 @@ interface EditProps {
 function EditAddresses({ policy: { id, name, ip_access = null }, send, close }: EditProps) {
   const [draft, enter, discard] = useDraft<{ text?: string }>(`policy-addresses-${id}`, {});
   const { text = (ip_access ?? []).join('\n') } = draft;
-  const leave = () => {
-    discard();
-    close();
-  };
   const save = async () => {
     const lines = text
       .split(/[\s,]+/)
@@ -120,11 +116,11 @@ function EditAddresses({ policy: { id, name, ip_access = null }, send, close }: 
       .filter(Boolean);
     await send({ ip_access: lines.length > 0 ? lines : null });
     toast(t('policy_saved', { name }), { undo: () => send({ ip_access }) });
-    leave();
+    discard(close);
   };
   return (
     <Dialog title={t('policy_ip')} lead={t('policy_ip_hint')} onClose={close}>
-      <Form submit={t('save')} fields={['ip_access']} onSubmit={save} onCancel={leave}>
+      <Form submit={t('save')} fields={['ip_access']} onSubmit={save} onCancel={() => discard(close)}>
         {(faultOf) => (
           <TextField
             label={t('policy_addresses')}

@@ -61,10 +61,6 @@ export function RuleEditor({ policy, rule, collections, save, close }: Props) {
       presets: isSame && to.action === 'create' ? draft.presets : null,
     });
   };
-  const leave = () => {
-    discard();
-    close();
-  };
   return (
     <Dialog title={t(rule ? 'rule_edit' : 'rule_add')} onClose={close} size="large">
       <div class="rule-preview" aria-live="polite">
@@ -77,7 +73,7 @@ export function RuleEditor({ policy, rule, collections, save, close }: Props) {
           await save(draft);
           discard();
         }}
-        onCancel={leave}
+        onCancel={() => discard(close)}
         disabled={!isChanged || (action !== 'delete' && (draft.fields ?? []).length === 0)}
       >
         {(faultOf) => (

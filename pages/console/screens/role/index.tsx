@@ -127,10 +127,6 @@ function EditRole({ role, close, done }: { role: RoleItem; close: () => void; do
   const [draft, enter, discard] = useDraft<Draft>(`role-${role.id}`, {});
   const { name = role.name, description = role.description ?? '' } = draft;
   const { parent = role.parent, policies = role.policies ?? [] } = draft;
-  const leave = (then: () => void) => {
-    discard();
-    then();
-  };
   const params = { id: role.id };
   const idsOf = (list: readonly { id: string }[]) => list.map(({ id }) => id);
   const own = (field: string, value: unknown) => (canUse('update', 'roles', field) ? { [field]: value } : {});
@@ -151,7 +147,7 @@ function EditRole({ role, close, done }: { role: RoleItem; close: () => void; do
     const next = { name: name.trim(), description: description.trim(), parent: parent?.id ?? null };
     await send(body({ ...next, policies: idsOf(policies) }));
     toast(t('role_saved', { name: name.trim() }), { undo: () => send(before) });
-    leave(done);
+    discard(done);
   };
   return (
     <Dialog title={t('role_edit_title', { name: role.name })} onClose={close} size="large">
@@ -159,7 +155,7 @@ function EditRole({ role, close, done }: { role: RoleItem; close: () => void; do
         submit={t('save')}
         fields={['name', 'description', 'parent', 'policies']}
         onSubmit={save}
-        onCancel={() => leave(close)}
+        onCancel={() => discard(close)}
         disabled={name.trim() === ''}
       >
         {(faultOf) => (

@@ -118,10 +118,6 @@ function AddMembers({ role, close }: { role: RoleItem; close: () => void }) {
   const [{ picked }, enter, discard] = useDraft<{ picked: readonly Picked[] }>(`role-members-${role.id}`, {
     picked: [],
   });
-  const leave = () => {
-    discard();
-    close();
-  };
   const keys = picked.map(({ id }) => id);
   const { data } = useApi(keys.length > 0 ? '/users' : undefined, {
     query: { filter: { id: { _in: keys } }, fields: 'id,role.id,role.name', limit: maxAdded },
@@ -141,7 +137,7 @@ function AddMembers({ role, close }: { role: RoleItem; close: () => void }) {
           { query: { fields: 'id' } },
         ).then(() => changed('users', 'roles')),
     });
-    leave();
+    discard(close);
   };
   return (
     <Dialog
@@ -154,7 +150,7 @@ function AddMembers({ role, close }: { role: RoleItem; close: () => void }) {
         submit={picked.length === 0 ? t('role_add_members') : tn('role_add_count', picked.length)}
         fields={[]}
         onSubmit={save}
-        onCancel={leave}
+        onCancel={() => discard(close)}
         disabled={picked.length === 0 || picked.length > maxAdded || current.length < picked.length}
       >
         {() => (

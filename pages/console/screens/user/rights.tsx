@@ -94,10 +94,6 @@ interface Draft {
 function EditRights({ user, close, done }: { user: UserItem; close: () => void; done: () => void }) {
   const [draft, enter, discard] = useDraft<Draft>(`user-rights-${user.id}`, {});
   const { role = user.role, policies = user.policies ?? [] } = draft;
-  const leave = (then: () => void) => {
-    discard();
-    then();
-  };
   const params = { id: user.id };
   const save = async () => {
     const before = { role: user.role?.id ?? null, policies: (user.policies ?? []).map(({ id }) => id) };
@@ -106,7 +102,7 @@ function EditRights({ user, close, done }: { user: UserItem; close: () => void; 
     toast(t('user_rights_saved', { name: nameOf(user, user.id) }), {
       undo: () => patch('/users/{id}', before, { params }).then(() => changed('users')),
     });
-    leave(done);
+    discard(done);
   };
   return (
     <Dialog
@@ -115,7 +111,7 @@ function EditRights({ user, close, done }: { user: UserItem; close: () => void; 
       onClose={close}
       size="large"
     >
-      <Form submit={t('save')} fields={['role', 'policies']} onSubmit={save} onCancel={() => leave(close)}>
+      <Form submit={t('save')} fields={['role', 'policies']} onSubmit={save} onCancel={() => discard(close)}>
         {() => (
           <>
             <Picker

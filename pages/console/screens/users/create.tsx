@@ -56,10 +56,6 @@ export function CreateUser({ onClose }: { onClose: () => void }) {
   const [password, setPassword] = useState('');
   const allowed = inOrder.filter(({ name }) => canUse('create', 'users', name));
   const shown = showsAll ? allowed : allowed.filter(({ name }) => usual.includes(name));
-  const leave = () => {
-    discard();
-    onClose();
-  };
   const create = async () => {
     const values = Object.fromEntries(
       allowed
@@ -69,7 +65,7 @@ export function CreateUser({ onClose }: { onClose: () => void }) {
     const body = { ...values, ...(password === '' ? {} : { password }) } as Schemas['NewUser'];
     const result = (await post('/users', body)) as { data?: { id?: string } } | undefined;
     void changed('users');
-    leave();
+    discard(onClose);
     const id = result?.data?.id;
     toast(t('create_done', { name: nameOf(values) }));
     if (id) navigate(`/users/${id}`);
@@ -81,7 +77,7 @@ export function CreateUser({ onClose }: { onClose: () => void }) {
         fields={[...allowed.map(({ name }) => name), 'password']}
         disabled={!draft.email}
         onSubmit={create}
-        onCancel={leave}
+        onCancel={() => discard(onClose)}
       >
         {(faultOf) => (
           <>
