@@ -262,15 +262,15 @@ t.test('a failed verification frees its slot', async (t) => {
 t.test('a verification without a stored hash takes as long as one with it', async (t) => {
   const passwords = await make({ memory: 16_384, time: 3, concurrency: 1 });
   const stored = await passwords.hash('x');
-  const samples = { known: [] as number[], unknown: [] as number[] };
-  for (let count = 0; count < 15; count++) {
-    samples.known.push(await timed(() => passwords.verify(stored, 'wrong')));
-    samples.unknown.push(await timed(() => passwords.verify(null, 'wrong')));
+  const fastest = { known: Number.POSITIVE_INFINITY, unknown: Number.POSITIVE_INFINITY };
+  const ratio = () => fastest.unknown / fastest.known;
+  // On a busy machine, more runs bring the fastest ones closer to what they really need; a real difference remains.
+  // The limits are wide for the same reason. `npm run test:timing` measures more precisely.
+  for (let count = 0; count < 15 || (count < 150 && !(ratio() > 1 / 2 && ratio() < 2)); count++) {
+    fastest.known = Math.min(fastest.known, await timed(() => passwords.verify(stored, 'wrong')));
+    fastest.unknown = Math.min(fastest.unknown, await timed(() => passwords.verify(null, 'wrong')));
   }
-  // The test compares the fastest runs with wide limits, so that it is stable on a busy machine. `npm run test:timing`
-  // measures more precisely.
-  const ratio = Math.min(...samples.unknown) / Math.min(...samples.known);
-  t.ok(ratio > 1 / 3 && ratio < 3, `ratio ${ratio.toFixed(2)}`);
+  t.ok(ratio() > 1 / 3 && ratio() < 3, `ratio ${ratio().toFixed(2)}`);
 });
 
 t.test('attempts on one account from one network run two at a time, and wait only for a limited time', async (t) => {
