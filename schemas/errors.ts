@@ -230,6 +230,15 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
 export const routeNotFound = ({ path }: { path: string }): ApiError<'ROUTE_NOT_FOUND'> =>
   new ApiError('ROUTE_NOT_FOUND', { path });
 
+/** The error VALUE_TOO_LONG. @param limit what the field can have at most, such as `50 characters` */
+export const valueTooLong = (
+  collection: string,
+  field: string,
+  value: unknown,
+  limit: string,
+): ApiError<'VALUE_TOO_LONG'> =>
+  new ApiError('VALUE_TOO_LONG', { collection, field, value }).saying(`${field} can have at most ${limit}.`);
+
 /** The error INVALID_CREDENTIALS, with details for the audit log only. @param subject the user whose credentials were checked */
 export const invalidCredentials = (
   subject: string | null | undefined,

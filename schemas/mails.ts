@@ -33,45 +33,55 @@ export const MailLimit = Type.Union(
 export type MailLimit = Static<typeof MailLimit>;
 
 /** An email in the queue. It is rendered when it is sent, so there is no text or token to return. */
-const mail = Closed(
-  {
-    id: Uuid('The ID of the email. The `Message-ID` header of the email starts with it.'),
-    kind: Type.Union(
-      [
-        Type.Literal('invite'),
-        Type.Literal('registration'),
-        Type.Literal('account_exists'),
-        Type.Literal('reset'),
-        Type.Literal('notice'),
-        Type.Literal('email_change'),
-        Type.Literal('email_change_notice'),
-        Type.Literal('email_login'),
-        Type.Literal('email_code'),
-      ],
-      {
-        description:
-          'The purpose of the email. `notice`: notifies a user of a security-related change. `account_exists`: tells the owner of a registered address that they already have an account. `email_change`: sent to the new address, to confirm a change. `email_change_notice`: sent to the old address, as a notice of the requested change. `email_login`: contains a code and a link to log in with. `email_code`: contains a code with which a logged-in user confirms their identity.',
-      },
-    ),
-    state: MailState,
-    user: Nullable(Uuid('The ID of the recipient. Null if only the address is known.')),
-    email: Nullable(
-      Type.String({
-        description:
-          'The address that the email was requested for, or the address of the user to notify. Null if the address is looked up when the email is sent.',
-      }),
-    ),
-    attempts: Type.Integer({ minimum: 0, description: 'The number of attempts that have failed so far.' }),
-    created_at: Timestamp('When the email was queued.'),
-    next_attempt_at: Nullable(Timestamp('When the next attempt is due. Null if no attempt is planned.')),
-    limit: Nullable(MailLimit),
-    reason: Nullable(Type.String({ description: 'Why the latest attempt failed, or why the email was dropped.' })),
-  },
-  { description: 'A queued email, with the fields that you can read.' },
-);
+const mail = Type.Object({
+  id: Uuid('The ID of the email. The `Message-ID` header of the email starts with it.'),
+  kind: Type.Union(
+    [
+      Type.Literal('invite'),
+      Type.Literal('registration'),
+      Type.Literal('account_exists'),
+      Type.Literal('reset'),
+      Type.Literal('notice'),
+      Type.Literal('email_change'),
+      Type.Literal('email_change_notice'),
+      Type.Literal('email_login'),
+      Type.Literal('email_code'),
+    ],
+    {
+      description:
+        'The purpose of the email. `notice`: notifies a user of a security-related change. `account_exists`: tells the owner of a registered address that they already have an account. `email_change`: sent to the new address, to confirm a change. `email_change_notice`: sent to the old address, as a notice of the requested change. `email_login`: contains a code and a link to log in with. `email_code`: contains a code with which a logged-in user confirms their identity.',
+    },
+  ),
+  state: MailState,
+  user: Nullable(Uuid('The ID of the recipient. Null if only the address is known.')),
+  email: Nullable(
+    Type.String({
+      description:
+        'The address that the email was requested for, or the address of the user to notify. Null if the address is looked up when the email is sent.',
+    }),
+  ),
+  attempts: Type.Integer({ minimum: 0, description: 'The number of attempts that have failed so far.' }),
+  created_at: Timestamp('When the email was queued.'),
+  next_attempt_at: Nullable(Timestamp('When the next attempt is due. Null if no attempt is planned.')),
+  limit: Nullable(MailLimit),
+  reason: Nullable(Type.String({ description: 'Why the latest attempt failed, or why the email was dropped.' })),
+});
 export type Mail = Static<typeof mail>;
 
-export const ListedMail = named('Mail', Type.Partial(mail));
+/** An email, and whether the caller can retry it. */
+export const ListedMail = named(
+  'Mail',
+  Closed(
+    {
+      ...Type.Partial(mail).properties,
+      can_retry: Type.Boolean({
+        description: 'Whether the email has failed, and you have the permissions that are required to retry it.',
+      }),
+    },
+    { description: 'A queued email, with the fields that you can read.' },
+  ),
+);
+export type ListedMail = Static<typeof ListedMail>;
 
 export const ListMailsQuery = Type.Object({
   state: Type.Optional(MailState),
@@ -104,6 +114,7 @@ export const MailListResponse = named(
       next_attempt_at: '2026-01-31T09:27:53.000Z',
       limit: null,
       reason: 'connect ECONNREFUSED 192.0.2.1:25',
+      can_retry: false,
     },
   ]),
 );

@@ -155,11 +155,18 @@ export const Session = named('Session', session);
 export type Session = Static<typeof Session>;
 export const sessionFields: readonly string[] = Object.keys(session.properties);
 
-/** A session of another user. */
-const SessionOfUser = named('SessionOfUser', {
-  ...Type.Partial(session),
-  description: 'A session of another user, with the fields that you can read.',
-});
+/** A session of any user, and whether the caller can end it. */
+export const SessionOfUser = named(
+  'SessionOfUser',
+  Closed(
+    {
+      ...Type.Partial(session).properties,
+      can_end: Type.Boolean({ description: 'Whether you have the permissions that are required to end the session.' }),
+    },
+    { description: 'A session of another user, with the fields that you can read.' },
+  ),
+);
+export type SessionOfUser = Static<typeof SessionOfUser>;
 
 const exampleSessions = [
   {
@@ -180,7 +187,7 @@ export const SessionsOfUserResponse = named(
   'SessionsOfUserResponse',
   Data(
     Type.Array(SessionOfUser),
-    exampleSessions.map((session) => ({ ...session, current: false })),
+    exampleSessions.map((session) => ({ ...session, current: false, can_end: true })),
   ),
 );
 

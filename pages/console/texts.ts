@@ -50,8 +50,12 @@ export function reasonText({ reason, code }: { reason?: string | null; code?: st
   return textIfAny(`user_failure_${why}`) ?? why;
 }
 
+/** A reason why the console did not send a request, in the language of the page. */
+export class Noticed extends Error {}
+
 /** Why a request failed: the API's own words where it has some, because they name the field or the limit. */
 export function failureMessage(failure: unknown): string {
+  if (failure instanceof Noticed) return failure.message;
   const known = failureText('console', failure);
   const { detail, code } = failure instanceof ApiFailure ? failure : { detail: undefined, code: '' };
   const isGeneric = !(`error_${code}` in page.texts) && !(`error_console_${code}` in page.texts);

@@ -2,7 +2,7 @@ import type { Columns, Key } from '../../db/queries/items/writes.js';
 import type { Collection, ListField, ValueField } from '../../db/query-language/collections.js';
 import { readMoment } from '../../db/query-language/timestamps.js';
 import { isObject, uuidPattern } from '../../schemas/common.js';
-import { ApiError } from '../../schemas/errors.js';
+import { ApiError, valueTooLong } from '../../schemas/errors.js';
 
 /** The values to write for one item: its own columns, and the keys of the items that it links to. */
 export interface Payload {
@@ -64,7 +64,7 @@ export function readValue(collection: Collection, name: string, field: ValueFiel
     case 'text':
       if (typeof value !== 'string') throw refuse('a string');
       if (field.maxLength !== undefined && [...value].length > field.maxLength) {
-        throw new ApiError('VALUE_TOO_LONG', { collection: collection.name, field: name, value });
+        throw valueTooLong(collection.name, name, value, `${field.maxLength} characters`);
       }
       return value;
     case 'uuid':
@@ -90,16 +90,18 @@ export function readValue(collection: Collection, name: string, field: ValueFiel
 }
 
 function readJson(collection: Collection, name: string, field: ValueField, value: unknown): unknown {
-  const tooLong = () => new ApiError('VALUE_TOO_LONG', { collection: collection.name, field: name, value: null });
+  const tooLong = (limit: string) => valueTooLong(collection.name, name, null, limit);
   if (field.maxList) {
     const isList = Array.isArray(value) && value.every((item) => typeof item === 'string');
     if (!isList) throw invalidPayload(`${name} must be a list of strings`);
     const { items, length } = field.maxList;
-    if (value.length > items || value.some((item) => [...item].length > length)) throw tooLong();
+    if (value.length > items) throw tooLong(`${items} values`);
+    if (value.some((item) => [...item].length > length)) throw tooLong(`${length} characters in each value`);
     return value;
   }
   if (!isObject(value)) throw invalidPayload(`${name} must be an object`);
-  if (field.maxBytes !== undefined && Buffer.byteLength(JSON.stringify(value)) > field.maxBytes) throw tooLong();
+  if (field.maxBytes !== undefined && Buffer.byteLength(JSON.stringify(value)) > field.maxBytes)
+    throw tooLong(`${field.maxBytes} bytes as JSON`);
   return value;
 }
 

@@ -3,6 +3,7 @@ import type { ItemReach } from '../../db/queries/items/reach.js';
 import { findQueuedMail, type MailSelection, type QueuedMail, readQueuedMails } from '../../db/queries/mail/mails.js';
 import type { Filter, UserReach } from '../../db/query-language/filter.js';
 import { ApiError } from '../../schemas/errors.js';
+import type { ListedMail } from '../../schemas/mails.js';
 import { hasRightsOverUser } from '../access/account-rights.js';
 import { isUnlimited } from '../access/permissions.js';
 import { accessViewOf, variablesOf } from '../access/view.js';
@@ -17,7 +18,7 @@ import { readableFields } from './readable-fields.js';
  */
 export interface MailsOfUsers {
   /** The emails that the caller may read, with the fields that they may read, newest first. */
-  list(caller: Principal, selection: MailSelection): Promise<Partial<QueuedMail>[]>;
+  list(caller: Principal, selection: MailSelection): Promise<(Partial<QueuedMail> & Pick<ListedMail, 'can_retry'>)[]>;
   /** Queues an email again after its last attempt has failed. @throws {ApiError} FORBIDDEN, also if there is no such email */
   retry(caller: Principal, id: string): Promise<void>;
   /**
@@ -61,6 +62,9 @@ export function createMailsOfUsers({
 
   const readGrants = (caller: Caller, now: Date, reach: UserReach | null) => accessViewOf(caller, now, reach)('mails');
 
+  const rulesToRetry = (caller: Caller, now: Date) =>
+    writeGrantsOf(caller, 'mails', 'update', variablesOf(caller, now)).map(({ rule }) => rule);
+
   const reachToRetry: MailsOfUsers['reachToRetry'] = async (tx, caller, id, rules, now) => {
     const found = await findQueuedMail(tx, schemas, id, rules);
     if (!found) return undefined;
@@ -76,16 +80,18 @@ export function createMailsOfUsers({
       const reach = isUnlimited(caller, 'mails', 'read') ? null : await reachOf(caller, now);
       const grants = readGrants(caller, now, reach);
       const rules = grants.map(({ rule }) => rule);
-      const found = await readQueuedMails(db, schemas, selection, rules);
-      return found.map(({ matching, ...queued }) => readableFields(queued, grants, matching));
+      const found = await readQueuedMails(db, schemas, selection, rules, rulesToRetry(caller, now));
+      return found.map(({ matching, ...queued }) => ({
+        ...readableFields(queued, grants, matching),
+        // Emails that the caller can read are for users whose rights they have, so that only the rules are left to check.
+        can_retry: queued.state === 'failed' && matching.slice(rules.length).includes(true),
+      }));
     },
 
     retry: (caller, id) =>
       dbOf(caller).transaction(async (tx) => {
         const now = clock();
-        const grants = writeGrantsOf(caller, 'mails', 'update', variablesOf(caller, now));
-        const rules = grants.map(({ rule }) => rule);
-        const reach = await reachToRetry(tx, caller, id, rules, now);
+        const reach = await reachToRetry(tx, caller, id, rulesToRetry(caller, now), now);
         // The same error as for any item that does not exist.
         if (!reach?.isVisible || !(await mail.retry(tx, id))) throw new ApiError('FORBIDDEN');
         await activity.record(tx, caller, [{ action: 'mail_retry', collection: 'mails', item: id.toLowerCase() }]);

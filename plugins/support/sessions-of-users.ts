@@ -9,7 +9,7 @@ import {
 import type { Filter } from '../../db/query-language/filter.js';
 import { transact } from '../../db/statements.js';
 import { ApiError } from '../../schemas/errors.js';
-import type { Session } from '../../schemas/sessions.js';
+import type { SessionOfUser } from '../../schemas/sessions.js';
 import { hasRightsOverUser } from '../access/account-rights.js';
 import { readGrantsOf, variablesOf } from '../access/view.js';
 import { writeGrantsOf } from '../access/write-grants.js';
@@ -25,7 +25,7 @@ import { readableFields } from './readable-fields.js';
  */
 export interface SessionsOfUsers {
   /** The sessions that the caller may read, with the fields that they may read, most recently used first. @throws {ApiError} FORBIDDEN */
-  list(caller: Principal, user: string): Promise<Partial<Session>[]>;
+  list(caller: Principal, user: string): Promise<SessionOfUser[]>;
   /** @throws {ApiError} FORBIDDEN */
   end(caller: Principal, user: string, id: string): Promise<void>;
   /**
@@ -63,10 +63,11 @@ export function createSessionsOfUsers({ db, clock, activity }: Services): Sessio
       const now = clock();
       const grants = readGrantsOf(caller, 'sessions', variablesOf(caller, now));
       const rules = grants.map(({ rule }) => rule);
-      const found = await listActiveSessions(db, user, now, maxListed, rules);
-      return found.map(({ matching, ...session }) =>
-        readableFields(toSession(session, sessionIdOf(caller)), grants, matching),
-      );
+      const found = await listActiveSessions(db, user, now, maxListed, rules, rulesToEnd(caller));
+      return found.map(({ matching, ...session }) => ({
+        ...readableFields(toSession(session, sessionIdOf(caller)), grants, matching),
+        can_end: matching.slice(rules.length).includes(true),
+      }));
     },
 
     end: (caller, user, id) =>

@@ -2,7 +2,7 @@ import type { PermissionRecord } from '../../db/queries/access/principals.js';
 import type { Item } from '../../db/queries/items/items.js';
 import { writeLastPage } from '../../db/queries/users/users.js';
 import type { QueryInput } from '../../db/query-language/query.js';
-import { ApiError } from '../../schemas/errors.js';
+import { ApiError, valueTooLong } from '../../schemas/errors.js';
 import { permittedCollections } from '../../schemas/needs.js';
 import type { ActionAccess, MyPermissions } from '../../schemas/permissions.js';
 import type { Globals } from '../../schemas/policies.js';
@@ -56,7 +56,7 @@ export function createUsers({ db, items }: Services): Users {
 
     trackPage: async (caller, page) => {
       if ([...page].length > maxPageLength) {
-        throw new ApiError('VALUE_TOO_LONG', { collection: 'users', field: 'last_page', value: page });
+        throw valueTooLong('users', 'last_page', page, `${maxPageLength} characters`);
       }
       await writeLastPage(db, caller.userId, page);
     },

@@ -10,7 +10,7 @@ import { deleteSessionsOf } from '../../db/queries/sessions/sessions.js';
 import { deleteEmailChanges } from '../../db/queries/users/email-changes.js';
 import { collections } from '../../db/query-language/collections.js';
 import { maxEmailLength, readEmail, storedEmail, uuidPattern } from '../../schemas/common.js';
-import { ApiError } from '../../schemas/errors.js';
+import { ApiError, valueTooLong } from '../../schemas/errors.js';
 import { userStatuses } from '../../schemas/users.js';
 import { grantsAccountAccess, requireNoAdministrator, requireRightsOverUsers } from '../access/account-rights.js';
 import type { Caller, Principal } from '../http/caller.js';
@@ -40,13 +40,13 @@ function requireAddress(email: unknown): void {
   if (read !== undefined && 'fault' in read) throw refuse('email', 'email').saying(`email: ${read.fault}`);
 }
 
-const tooLong = (field: string, value: unknown) =>
-  new ApiError('VALUE_TOO_LONG', { collection: 'users', field, value });
+const tooLong = (field: string, value: unknown, length: number) =>
+  valueTooLong('users', field, value, `${length} characters`);
 
 const special: SpecialFields = {
   email: (value, { columns }) => {
     if (value !== null && typeof value !== 'string') throw invalidPayload('email must be a string');
-    if (typeof value === 'string' && value.length > maxEmailLength) throw tooLong('email', value);
+    if (typeof value === 'string' && value.length > maxEmailLength) throw tooLong('email', value, maxEmailLength);
     if (value === null) throw refuse('email', 'email');
     // `check` refuses what is not an address, because an address that was stored before the grammar refused it can stay.
     columns.email = storedEmail(value) ?? value;
@@ -59,7 +59,7 @@ const special: SpecialFields = {
   password: (value, { columns }) => {
     if (value !== null && typeof value !== 'string') throw invalidPayload('password must be a string');
     if (value === '') throw refuse('password', 'too_short');
-    if (value !== null && value.length > maxPasswordLength) throw tooLong('password', concealed);
+    if (value !== null && value.length > maxPasswordLength) throw tooLong('password', concealed, maxPasswordLength);
     columns.password = value === null ? null : notHashed;
   },
   token: (value, { columns }) => {
@@ -68,7 +68,7 @@ const special: SpecialFields = {
     if (value !== null && typeof value !== 'string') throw invalidPayload('token must be a string');
     if (value !== null && [...value].length < minTokenLength)
       throw refuse('token', 'min_length', { valid: minTokenLength });
-    if (value !== null && value.length > 255) throw tooLong('token', concealed);
+    if (value !== null && value.length > 255) throw tooLong('token', concealed, 255);
     // Other characters cannot be sent in an Authorization header.
     if (value !== null && !/^[\x21-\x7e]+$/.test(value))
       throw invalidPayload('token must consist of printable ASCII characters without spaces');
@@ -76,7 +76,7 @@ const special: SpecialFields = {
   },
   avatar: (value, { columns }) => {
     if (value !== null && typeof value !== 'string') throw invalidPayload('avatar must be a UUID or an https URL');
-    if (typeof value === 'string' && value.length > 255) throw tooLong('avatar', value);
+    if (typeof value === 'string' && value.length > 255) throw tooLong('avatar', value, 255);
     columns.avatar = value === null ? null : readAvatar(value);
   },
   tfa_secret: () => {

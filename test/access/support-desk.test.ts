@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import t from 'tap';
 import { insertActivity } from '../../db/queries/activity/activity.js';
+import { sessions } from '../../db/schema.js';
 import { rows } from '../../db/statements.js';
 import { hearStatements, type Sent, withValues } from '../helpers/database/statements.js';
 import { refused } from '../helpers/http/refusals.js';
@@ -234,7 +235,8 @@ t.test('fields and filters of permissions apply to sessions', async (t) => {
   const reader = await sessionsOf([{ collection: 'sessions', action: 'read', fields: ['id', 'device', 'secret'] }]);
   await openSession(app, id);
   const [session] = (await get(`/users/${id}/sessions`, reader.headers)).json().data;
-  t.strictSame(Object.keys(session).sort(), ['device', 'id']);
+  t.strictSame(Object.keys(session).sort(), ['can_end', 'device', 'id']);
+  t.equal(session.can_end, false, 'reading does not include ending');
   const end = (headers: Headers, path = '') =>
     request({ method: 'DELETE', url: `/users/${id}/sessions${path}`, headers });
   refused(t, await end(reader.headers), 'FORBIDDEN', 'reading does not include ending');
@@ -247,9 +249,22 @@ t.test('fields and filters of permissions apply to sessions', async (t) => {
     { collection: 'sessions', action: 'read', fields: ['id'], permissions: { user: { status: { _eq: 'active' } } } },
     { collection: 'sessions', action: 'delete', fields: [], permissions: rule },
   ]);
-  t.strictSame((await get(`/users/${id}/sessions`, partial.headers)).json().data, [{ id: session.id }]);
+  t.strictSame((await get(`/users/${id}/sessions`, partial.headers)).json().data, [{ id: session.id, can_end: false }]);
   refused(t, await end(partial.headers, `/${session.id}`), 'FORBIDDEN', 'a session outside the filter');
   refused(t, await end(partial.headers), 'FORBIDDEN', 'all, if one is outside the filter');
+  await openSession(app, id);
+  const listed: { id: string }[] = (await get(`/users/${id}/sessions`, reader.headers)).json().data;
+  const other = String(listed.find((one) => one.id !== session.id)?.id);
+  await app.db.update(sessions).set({ ip: '198.51.100.1' }).where(eq(sessions.id, other));
+  const both: { id: string; can_end: boolean }[] = (await get(`/users/${id}/sessions`, partial.headers)).json().data;
+  t.strictSame(
+    new Map(both.map((one) => [one.id, one.can_end])),
+    new Map([
+      [session.id, false],
+      [other, true],
+    ]),
+  );
+  t.equal((await end(partial.headers, `/${other}`)).statusCode, 204, 'the one inside the filter');
   t.equal((await get(`/users/${id}/sessions`, reader.headers)).json().data.length, 1);
 });
 
@@ -271,7 +286,7 @@ async function failedMail(user: string | null, address = `${randomUUID()}@exampl
   return mail.id;
 }
 
-type Listed = { id: string; user: string | null; state: string };
+type Listed = { id: string; user: string | null; state: string; can_retry: boolean };
 
 t.test('emails can be read and sent again only if they are for users without additional rights', async (t) => {
   const list = async (headers: Headers, query = ''): Promise<Listed[]> =>
@@ -287,9 +302,11 @@ t.test('emails can be read and sent again only if they are for users without add
         (await list(asAdmin)).find((mail) => mail.id === id),
         what,
       );
+      t.equal(seen?.can_retry, true, what);
       t.equal((await list(desk.headers, '&state=failed')).at(0)?.id, id, `${what}: newest first`);
       t.equal((await retry(id, desk.headers)).statusCode, 204, what);
       t.equal(await stateOf(id), 'waiting', what);
+      t.equal((await list(desk.headers)).find((mail) => mail.id === id)?.can_retry, false, `${what}: it waits`);
       refused(t, await retry(id, desk.headers), 'FORBIDDEN', `${what}: it waits already`);
     } else {
       t.notOk(seen, what);
@@ -386,11 +403,11 @@ t.test('fields and filters of permissions apply to emails', async (t) => {
     { ...update, permissions: { kind: { _eq: 'notice' } } },
   );
   const mail = (await get('/mails', partial.headers)).json().data.find((one: Listed) => one.id === id);
-  t.strictSame(mail, { id, state: 'failed' });
+  t.strictSame(mail, { id, state: 'failed', can_retry: false });
   refused(t, await post(`/mails/${id}/retry`, undefined, partial.headers), 'FORBIDDEN', 'outside the filter');
   const reader = await holder({ ...read, fields: ['*'], permissions: { user: { role: { _null: true } } } });
   const all: Listed[] = (await get('/mails?limit=1000', reader.headers)).json().data;
-  t.ok(all.some((one) => one.id === id));
+  t.equal(all.find((one) => one.id === id)?.can_retry, false);
   t.notOk(
     all.some((one) => one.user === userOf('the same role').id),
     'a filter through a relation',

@@ -63,6 +63,44 @@ t.test('two tabs edit one user: each keeps its own input, and neither overwrites
   t.strictSame(person.complaints(), []);
 });
 
+t.test('what somebody else has saved meanwhile is replaced only after a warning', async (t) => {
+  const title = page.getByLabel('Title');
+  const storedTitle = async () => ((await read(person, `/users/${user}?fields=title`)) as { title: unknown }).title;
+  await open(`/console/users/${user}`);
+  await title.fill('Mine');
+  await page.getByLabel('Location').fill('Paris');
+  await call('PATCH', `/users/${user}`, { title: 'Theirs' });
+  await save('Someone else changed Title while you were editing.');
+  t.equal(await storedTitle(), 'Theirs');
+  t.equal(await title.inputValue(), 'Mine');
+  await save('Ada’s profile was saved.');
+  t.equal(await storedTitle(), 'Mine');
+  await page.getByRole('button', { name: 'Undo' }).press('Enter');
+  await page.getByRole('button', { name: 'Undo' }).waitFor({ state: 'detached' });
+  t.equal(await storedTitle(), 'Theirs', 'the undo restores what was replaced');
+
+  await title.fill('Mine');
+  await call('PATCH', `/users/${user}`, { title: 'Others’' });
+  await save('Someone else changed Title while you were editing.');
+  await page.getByRole('button', { name: 'Cancel' }).first().press('Enter');
+  t.equal(await title.inputValue(), 'Others’');
+
+  await title.fill('Same');
+  await call('PATCH', `/users/${user}`, { title: 'Same' });
+  await page.getByLabel('First name').fill('Augusta');
+  await save('Augusta’s profile was saved.');
+  await call('PATCH', `/users/${user}`, { first_name: 'Ada', title: null, location: null });
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('a value that is too long is refused with the limit', async () => {
+  const { page, open } = await signedIn();
+  await open(`/console/users/${user}`);
+  await page.getByLabel('Title').fill('x'.repeat(51));
+  await page.getByRole('button', { name: 'Save' }).first().press('Enter');
+  await page.getByText('title can have at most 50 characters.').waitFor();
+});
+
 t.test('a list with one value on each line accepts another line', async (t) => {
   await open(`/console/applications/${client}`);
   const uris = page.getByLabel('Redirect URIs', { exact: true });
@@ -148,6 +186,27 @@ t.test('the command palette opens forms', async (t) => {
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: dialog }).waitFor();
   }
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('the command palette lists users first whose names start with the search', async (t) => {
+  const called = (first_name: string, last_name: string) =>
+    call('POST', '/users', { first_name, last_name, email: `${first_name}@example.com`, status: 'active' });
+  for (let count = 1; count <= 10; count++) await called(`Person${count}`, 'McQuartz');
+  await called('Quartzia', 'Stone');
+  await open('/console/roles');
+  await page.getByRole('heading', { name: 'Roles', level: 1 }).waitFor();
+  await page.keyboard.press('Control+k');
+  const search = page.getByRole('combobox', { name: 'Screen, command, or user' });
+  const options = page.getByRole('option');
+  await search.fill('quartz');
+  await options.filter({ hasText: 'McQuartz' }).first().waitFor();
+  await options.nth(7).waitFor();
+  t.match(await options.first().innerText(), 'Quartzia Stone');
+  await search.fill('st quart');
+  await options.filter({ hasText: 'McQuartz' }).first().waitFor({ state: 'detached' });
+  t.strictSame((await options.allInnerTexts()).length, 1);
+  await page.keyboard.press('Escape');
   t.strictSame(person.complaints(), []);
 });
 
@@ -344,7 +403,7 @@ t.test(
 
     await endSession(person);
     await page.getByRole('alertdialog').getByRole('button', { name: 'Close' }).press('Enter');
-    await page.getByRole('alert').getByText('Your session has ended').first().waitFor();
+    await readAgain(page.getByRole('alert').getByText('Your session has ended').first());
     t.equal(await addresses.inputValue(), 'friend@example.com', 'also if they do not sign in yet');
 
     const { id: access } = await call('POST', '/policies', { name: 'Also everything', admin_access: true });

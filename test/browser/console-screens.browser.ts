@@ -1,10 +1,11 @@
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { activity, identities } from '../../db/schema.js';
+import { activity, identities, sessions } from '../../db/schema.js';
 import { accessibilityViolations, type Person, saveScreenshot } from '../helpers/browser/browser.js';
 import { startConsole } from '../helpers/browser/console.js';
 import { providerVariables } from '../helpers/providers/openid-provider.js';
 import { administrator, userPassword } from '../helpers/users/credentials.js';
+import { openSession } from '../helpers/users/sessions.js';
 import { createUser, storedUser } from '../helpers/users/users.js';
 
 /** Opens every screen of the console as each kind of user, including users who do not have access to it. */
@@ -150,6 +151,7 @@ t.test('a support desk finds out why a user cannot sign in, and helps', async (t
   await page.locator(`[data-row="${id}"]`).getByText('Sign-in is locked').waitFor();
   await desk.open(`/console/users/${id}`);
   await card.getByText('Sign-in is locked').waitFor();
+  await page.locator('header', { hasText: email }).getByText('Sign-in is locked').waitFor();
   await card.getByText(/Last failed sign-in/).waitFor();
   await card.getByRole('button', { name: 'Unlock sign-in' }).press('Enter');
   await confirm('Unlock sign-in');
@@ -317,6 +319,49 @@ t.test('a support desk sees what was sent to a user, and sends what failed again
   await desk.open(`/console/users/${id}/security`);
   await settle(desk);
   t.equal(await page.getByRole('heading', { name: 'Linked accounts' }).count(), 0);
+  t.strictSame(desk.complaints(), []);
+});
+
+t.test('what a rule of a permission does not include has no button', async (t) => {
+  const read = (collection: string) => ({ collection, action: 'read', fields: all });
+  const rules = [
+    ...['users', 'mails', 'sessions'].map(read),
+    { collection: 'mails', action: 'update', fields: all, permissions: { kind: { _eq: 'invite' } } },
+    { collection: 'sessions', action: 'delete', permissions: { address: { _eq: '198.51.100.7' } } },
+  ];
+  const { id: rights } = await call('POST', '/policies', { name: 'Some', app_access: true });
+  for (const rule of rules) await call('POST', '/permissions', { policy: rights, ...rule });
+  const { id: role } = await call('POST', '/roles', { name: 'Some', policies: [rights] });
+  const helper = await person('Hal', role);
+  const { id } = await person('Una', customer);
+  const { app } = service;
+  for (const ip of ['198.51.100.7', '198.51.100.8']) {
+    await openSession(app, id);
+    await app.db
+      .update(sessions)
+      .set({ ip })
+      .where(and(eq(sessions.user, id), isNull(sessions.ip)));
+  }
+  const url = `${app.config.PUBLIC_URL}/account/`;
+  await app.mail.enqueue(app.db, { kind: 'invite', user: id, url, invitedBy: null });
+  await app.mail.enqueue(app.db, { kind: 'account_exists', user: id });
+  const queue = sql.identifier(app.databaseConnection.schemas.queue);
+  await app.db.execute(sql`update ${queue}.job set state = 'failed', output = '{}' where data ->> 'user' = ${id}`);
+
+  const desk = await signedIn(helper);
+  const { page } = desk;
+  await desk.open(`/console/users/${id}/security`);
+  const lines = page.locator('.line', { hasText: '198.51.100.' });
+  await lines.nth(1).waitFor();
+  t.equal(await page.getByRole('button', { name: 'Sign out everywhere' }).count(), 0);
+  t.equal(await lines.getByRole('button', { name: 'Sign out' }).count(), 1);
+  await lines.filter({ hasText: '198.51.100.7' }).getByRole('button', { name: 'Sign out' }).press('Enter');
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Sign out' }).press('Enter');
+  await lines.filter({ hasText: '198.51.100.7' }).waitFor({ state: 'detached' });
+  await desk.open(`/console/users/${id}/emails`);
+  await page.locator('[data-row]').nth(1).waitFor();
+  await page.getByRole('button', { name: 'Send again' }).press('Enter');
+  await page.getByRole('button', { name: 'Send again' }).waitFor({ state: 'detached' });
   t.strictSame(desk.complaints(), []);
 });
 

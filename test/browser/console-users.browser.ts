@@ -91,6 +91,49 @@ t.test('filters are added and edited with the keyboard, and are in the URL as th
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('button', { name: 'Last access is more than 2 weeks ago', exact: true }).waitFor();
   t.strictSame(filterInUrl(person), { last_access: { _lt: '$NOW(-2 weeks)' } });
+  await page.getByRole('button', { name: 'Last access is more than 2 weeks ago', exact: true }).click();
+  await page.getByLabel('Include those without a value').check();
+  await page.getByRole('button', { name: 'Apply' }).click();
+  const orNever = page.getByRole('button', {
+    name: 'Last access is more than 2 weeks ago or without a value',
+    exact: true,
+  });
+  await orNever.waitFor();
+  const older = { last_access: { _lt: '$NOW(-2 weeks)' } };
+  t.strictSame(filterInUrl(person), { _or: [older, { last_access: { _null: true } }] });
+  await page.getByText(`${many + 1} users`).waitFor();
+  await page.reload();
+  await orNever.click();
+  await page.getByLabel('Include those without a value').uncheck();
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByText('No users found').waitFor();
+  t.strictSame(filterInUrl(person), older);
+  t.strictSame(person.complaints(), []);
+});
+
+t.test('a filter asks for what its field can be, and its value has the focus', async (t) => {
+  const person = await signedIn();
+  const { page } = person;
+  await openList(person);
+  const choose = async (field: string) => {
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    await page.keyboard.type(field);
+    await page.keyboard.press('Enter');
+  };
+  await choose('authenticator');
+  t.strictSame(await page.getByLabel('Comparison').locator('option').allInnerTexts(), ['is on', 'is off']);
+  await page.getByLabel('Comparison').selectOption('is off');
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('button', { name: 'Authenticator app is off', exact: true }).waitFor();
+  await page.getByText(`${many + 2} users`).waitFor();
+  t.strictSame(filterInUrl(person), { tfa_secret: { _null: true } });
+
+  await choose('role');
+  await page.getByRole('combobox', { name: 'Value' }).waitFor();
+  await page.keyboard.type('Editor');
+  await page.getByRole('option', { name: 'Editor' }).click();
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByText(`${many} users`).waitFor();
   t.strictSame(person.complaints(), []);
 });
 
@@ -223,6 +266,7 @@ t.test('the role of all users that match changes after a dry run, and back again
   await page.getByText(`${many - 1} users will change.`).waitFor();
   t.match(await page.getByRole('dialog').innerText(), /59\s+Editor\s+→\s+Reader/, 'the dry run says what will happen');
   t.equal(await countOf(person, { role: { _eq: reader } }), 0, 'and changes nothing');
+  await page.getByRole('region', { name: 'What Reader allows' }).getByText('Can’t read users').waitFor();
 
   await page.getByRole('button', { name: `Change ${many - 1} users` }).click();
   await page.getByText(`${many - 1} users now have the role: Reader.`).waitFor();

@@ -106,8 +106,8 @@ export const writes: readonly Mutation[] = [
     fault: 'JSON in a row may have any size',
     edits: [
       {
-        find: 'JSON.stringify(value)) > field.maxBytes) throw tooLong();',
-        replace: 'JSON.stringify(value)) > 1e6 * field.maxBytes) throw tooLong();',
+        find: 'JSON.stringify(value)) > field.maxBytes) throw tooLong(',
+        replace: 'JSON.stringify(value)) > 1e6 * field.maxBytes) throw tooLong(',
       },
     ],
     tests: ['test/users/create.test.ts'],

@@ -81,11 +81,13 @@ function withoutTexts({ openapi, info, paths, components }) {
   };
 }
 
-/** The fields of a collection, in the order of the document. */
+/** The fields of a collection, in the order of the document. Required properties do not depend on permissions, so they are no fields. */
 function fieldsOf(item, created, changed) {
-  const properties = (name) => (name === undefined ? {} : (document.components.schemas[name]?.properties ?? {}));
+  const schemaOf = (name) => (name === undefined ? undefined : document.components.schemas[name]);
+  const properties = (name) => schemaOf(name)?.properties ?? {};
   const [onCreate, onUpdate] = [properties(created), properties(changed)];
-  return Object.entries(properties(item)).map(([name, schema]) => ({
+  const fields = Object.entries(properties(item)).filter(([name]) => !schemaOf(item).required?.includes(name));
+  return fields.map(([name, schema]) => ({
     name,
     ...typeOf(schema),
     ...filterOf(properties(`${item}Filter`)[name]),

@@ -80,15 +80,19 @@ export interface MailSelection {
 
 /**
  * Emails in the queue, newest first.
- * @returns the emails. `matching` says which of the rules each one matches
+ * @param rules which emails may be read
+ * @param others rules that are only compared with them
+ * @returns the emails. `matching` says which of the rules each one matches, and then which of the others
  */
 export async function readQueuedMails(
   executor: Executor,
   { queue }: Pick<DatabaseSchemas, 'queue'>,
   { state, user, limit }: MailSelection,
   rules: MailRules,
+  others: MailRules,
 ): Promise<(QueuedMail & { matching: boolean[] })[]> {
-  const { any, each } = conditionsOf(rules);
+  const { any } = conditionsOf(rules);
+  const { each } = conditionsOf([...rules, ...others]);
   const ofUser = user === null ? sql`true` : sql`${userOfJob} = ${user}::uuid`;
   const wanted = state === null ? ofUser : sql`${ofUser} and ${inState[state]}`;
   const found = await rows<

@@ -86,15 +86,22 @@ const applicationsOf = (now: Date) => sql<ActiveSessionRecord['applications']>`(
       and r.expires_at > ${now.toISOString()}::timestamptz
   ) held)`;
 
-/** The sessions of a user that have not expired, most recently used first. `matching` says which of the rules each one matches. */
+/**
+ * The sessions of a user that have not expired, most recently used first.
+ * @param rules which sessions may be read
+ * @param others rules that are only compared with them
+ * @returns the sessions. `matching` says which of the rules each one matches, and then which of the others
+ */
 export async function listActiveSessions(
   executor: Executor,
   user: string,
   now: Date,
   limit: number,
   rules: SessionRules = everySession,
+  others: SessionRules = [],
 ): Promise<(ActiveSessionRecord & { matching: boolean[] })[]> {
-  const { any, each } = conditionsOf(rules);
+  const { any } = conditionsOf(rules);
+  const { each } = conditionsOf([...rules, ...others]);
   const { id, createdAt, lastUsedAt, expiresAt, ip, userAgent } = sessions;
   return executor
     .select({

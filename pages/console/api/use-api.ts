@@ -11,8 +11,8 @@ export interface Loaded<T> {
   data: T | undefined;
   failure: ApiFailure | undefined;
   isLoading: boolean;
-  /** Reads again. */
-  reload(): void;
+  /** Reads again. @returns the new response, or the last one if this fails */
+  reload(): Promise<T | undefined>;
 }
 
 interface Options {
@@ -36,7 +36,7 @@ export function useApi<P extends PathWith<'get'>>(
     // The client repeats a request that the service had no time for. Other failures are reported, with a button to try again.
     shouldRetryOnError: false,
   });
-  return { data, failure: error, isLoading, reload: () => void mutate() };
+  return { data, failure: error, isLoading, reload: () => mutate() };
 }
 
 /** Reads everything about a collection again that is on the screen, after a change. */

@@ -21,7 +21,7 @@ export interface Access {
   /** Whether the caller may perform an action on at least some items of a collection. */
   can(action: Action, collection: Collection | 'sessions'): boolean;
   /** Whether the caller may perform an action on every item of a collection. */
-  canAll(action: Action, collection: Collection): boolean;
+  canAll(action: Action, collection: Collection | 'sessions'): boolean;
   /** Whether a field may be read, or written. */
   canUse(action: Action, collection: Collection | 'sessions', field: string): boolean;
   /** Whether the caller may invite users, to whom the API then gives a role. */

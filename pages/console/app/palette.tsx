@@ -1,8 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'wouter-preact';
-import type { User } from '../api/types.js';
-import { useApi } from '../api/use-api.js';
-import { searchingUsers } from '../api/user-search.js';
+import { useUserSearch } from '../api/use-user-search.js';
 import { Combobox } from '../components/combobox.js';
 import { Dialog } from '../components/dialog.js';
 import { Icon, type IconName } from '../components/icon.js';
@@ -41,13 +39,7 @@ function OpenPalette({ close }: { close: () => void }) {
   const [search, setSearch] = useState('');
   const wanted = useLater(search.trim());
   const searches = wanted.length > 1 && access.can('read', 'users');
-  const { data, isLoading } = useApi(searches ? '/users' : undefined, {
-    query: {
-      ...searchingUsers(wanted, access.canUse),
-      fields: 'id,first_name,last_name,email',
-      limit: maxUsers,
-    },
-  });
+  const { data = [], isLoading } = useUserSearch(searches ? wanted : undefined, maxUsers);
   const isMatching = ({ text }: Command) => text.toLowerCase().includes(search.trim().toLowerCase());
   const places: Command[] = screens
     .filter(({ isOpenTo }) => isOpenTo(access))
@@ -60,7 +52,7 @@ function OpenPalette({ close }: { close: () => void }) {
     .map(({ text, icon, href }) => ({ key: href, text: t(text), icon, href }))
     .filter(isMatching);
   const users: Command[] = searches
-    ? ((data?.data ?? []) as User[]).map((user) => ({
+    ? data.map((user) => ({
         key: user.id ?? '',
         text: nameOf(user, user.id),
         detail: user.email ?? undefined,

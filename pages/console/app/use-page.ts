@@ -4,7 +4,8 @@ import type { Meta, PathWith } from '../api/types.js';
 import { type Loaded, useApi } from '../api/use-api.js';
 import { useUrlState } from './url-state.js';
 
-export interface Page<T> extends Loaded<readonly T[]> {
+export interface Page<T> extends Omit<Loaded<readonly T[]>, 'reload'> {
+  reload: () => void;
   /** The number of the page, starting at 1. */
   number: number;
   next: (() => void) | undefined;
@@ -39,6 +40,7 @@ export function usePage<T>(
     change({ cursor: way.at(-1), page: way.length > 0 ? String(to) : undefined }, { state: { cursors: way } });
   return {
     ...rest,
+    reload: () => void rest.reload(),
     data: rows,
     number,
     next: typeof next === 'string' && !rest.isLoading ? () => turnTo(number + 1, [...cursors, next]) : undefined,

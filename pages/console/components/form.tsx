@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { ApiFailure } from '../../kit/api-failure.js';
 import { whileBusy } from '../../kit/busy.js';
-import { failureMessage, t } from '../texts.js';
+import { failureMessage, Noticed, t } from '../texts.js';
 import { Failure } from './failure.js';
 
 interface Props {
@@ -31,7 +31,7 @@ export function Form({ submit, children, fields, onSubmit, onCancel, disabled, i
       try {
         await onSubmit();
       } catch (error) {
-        if (!(error instanceof ApiFailure)) console.error(error);
+        if (!(error instanceof ApiFailure || error instanceof Noticed)) console.error(error);
         setFailure(error);
         requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus());
       }

@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact';
 import { post } from '../api/client.js';
 import type { Mail } from '../api/types.js';
 import { changed } from '../api/use-api.js';
-import { useAccess } from '../app/access.js';
 import { t, textIfAny } from '../texts.js';
 import { UserLink } from './actor.js';
 import { StatusBadge } from './badge.js';
@@ -28,7 +27,6 @@ const kindOf = ({ kind }: Mail): string => textIfAny(`emails_kind_${kind}`) ?? k
 
 /** What was sent and when, and what was not. Never its text or its links. Those that failed can be sent again. */
 export function MailTable({ mails, isLoading, nameOf, isOfOneUser = false, empty }: Props) {
-  const { can } = useAccess();
   const send = async (mail: Mail) => {
     const { id = '' } = mail;
     await post('/mails/{id}/retry', undefined, { params: { id } });
@@ -59,7 +57,7 @@ export function MailTable({ mails, isLoading, nameOf, isOfOneUser = false, empty
       title: t('emails_action'),
       align: 'end',
       cell: (mail) =>
-        mail.state === 'failed' && can('update', 'mails') ? (
+        mail.can_retry ? (
           <Button icon="refresh" onPress={() => send(mail)}>
             {t('emails_retry')}
           </Button>

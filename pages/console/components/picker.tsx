@@ -1,8 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { PathWith } from '../api/types.js';
 import { useApi } from '../api/use-api.js';
-import { searchingUsers } from '../api/user-search.js';
-import { useAccess } from '../app/access.js';
+import { useUserSearch } from '../api/use-user-search.js';
 import { failureMessage, t } from '../texts.js';
 import { Button } from './button.js';
 import { Combobox } from './combobox.js';
@@ -13,14 +12,13 @@ const pauseMs = 100;
 const maxSuggestions = 20;
 
 const kinds = {
-  users: { path: '/users', fields: 'id,first_name,last_name,email' },
   roles: { path: '/roles', fields: 'id,name,description', sort: 'name' },
   policies: { path: '/policies', fields: 'id,name,description', sort: 'name' },
   clients: { path: '/clients', fields: 'id,name', sort: 'name' },
 } as const satisfies Record<string, { path: PathWith<'get'>; fields: string; sort?: string }>;
 
 export type Picked = { id: string; name: string; detail?: string | undefined };
-export type PickedKind = keyof typeof kinds;
+export type PickedKind = 'users' | keyof typeof kinds;
 
 interface Found {
   id: string;
@@ -62,14 +60,13 @@ interface SearchProps {
 export function Search({ kind, label, isLabelHidden = false, placeholder, without = [], onPick, hint }: SearchProps) {
   const [search, setSearch] = useState('');
   const wanted = useLater(search.trim());
-  const { path, ...listed } = kinds[kind];
-  const { canUse } = useAccess();
-  const selecting = kind === 'users' ? searchingUsers(wanted, canUse) : { search: wanted };
-  const { data, isLoading, failure } = useApi(path, {
-    query: { ...selecting, ...listed, limit: maxSuggestions + without.length },
-  });
+  const limit = maxSuggestions + without.length;
+  const users = useUserSearch(kind === 'users' ? wanted : undefined, limit);
+  const { path, ...listed } = kind === 'users' ? { path: undefined } : kinds[kind];
+  const others = useApi(path, { query: { search: wanted, ...listed, limit } });
+  const { isLoading, failure } = kind === 'users' ? users : others;
   // After a failure, the last response is that of another search.
-  const found = ((failure ? [] : (data?.data ?? [])) as Found[])
+  const found = ((failure ? [] : ((kind === 'users' ? users.data : others.data?.data) ?? [])) as Found[])
     .map(asPicked)
     .filter(({ id }) => !without.includes(id));
   return (

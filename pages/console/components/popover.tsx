@@ -28,7 +28,7 @@ export function Popover({ label, anchor, onClose, children }: Props) {
     panel.current?.showPopover();
     place();
     const find = (selector: string) => panel.current?.querySelector<HTMLElement>(selector);
-    (find('[autofocus]') ?? find('input, select, textarea, button'))?.focus();
+    (find('[autofocus]') ?? find('input, textarea') ?? find('select, button'))?.focus();
   }, []);
   // What is inside may have become larger or smaller.
   useLayoutEffect(place);

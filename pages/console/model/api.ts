@@ -1991,6 +1991,7 @@ export interface components {
             next_attempt_at?: string | null;
             limit?: ("network" | "mailbox" | "notices" | "alerts" | "pending") | null;
             reason?: string | null;
+            can_retry: boolean;
         };
         MailListResponse: {
             data: components["schemas"]["Mail"][];
@@ -2645,6 +2646,7 @@ export interface components {
                 id: string;
                 name: string;
             }[];
+            can_end: boolean;
         };
         SessionTokens: components["schemas"]["JsonModeTokens"] | components["schemas"]["CookieModeTokens"] | components["schemas"]["SessionModeTokens"];
         SessionTokensResponse: {

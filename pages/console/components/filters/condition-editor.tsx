@@ -12,6 +12,7 @@ import {
   comparisonOf,
   comparisonsOf,
   comparisonText,
+  leavesOutEmpty,
   readAge,
   valuesOf,
   writeAge,
@@ -25,6 +26,7 @@ interface Draft {
   from: string;
   to: string;
   isTrue: boolean;
+  orEmpty: boolean;
 }
 
 const two = (value: number): string => String(value).padStart(2, '0');
@@ -50,6 +52,7 @@ function draftOf(condition: FieldCondition | undefined): Draft {
     from,
     to,
     isTrue: condition?.value !== false,
+    orEmpty: condition?.orEmpty === true,
   };
 }
 
@@ -107,12 +110,12 @@ export function ConditionEditor({ collection, path, condition, names, onApply }:
   const entered = operandOf(comparison, field, draft);
   const operand = isInherited && entered ? children && withDescendants(draft.list, children) : entered;
   const target = isNamed(field.collection) ? field.collection : undefined;
-  // A hint where the result would surprise users who do not know SQL.
-  const hint = /^n/.test(operator) && operator !== 'none' && input !== 'nothing';
+  // Without the choice, the result would surprise users who do not know SQL.
+  const offersEmpty = leavesOutEmpty(comparison) && path.length === 1;
   const apply = () => {
     if (operand === undefined) return;
     const value = operator === 'some' || operator === 'none' ? (input === 'nothing' ? [] : operand) : operand;
-    onApply({ path, operator, value });
+    onApply({ path, operator, value, ...(offersEmpty && draft.orEmpty ? { orEmpty: true } : {}) });
   };
   return (
     <form
@@ -217,7 +220,13 @@ export function ConditionEditor({ collection, path, condition, names, onApply }:
       {input === 'moments' && (
         <TextField label={t('filter_to')} type="datetime-local" value={draft.to} onInput={(to) => set({ to })} />
       )}
-      {hint && <p class="hint">{t('filter_not_hint')}</p>}
+      {offersEmpty && (
+        <CheckField
+          label={t('filter_or_empty_option')}
+          checked={draft.orEmpty}
+          onChange={(orEmpty) => set({ orEmpty })}
+        />
+      )}
       <div class="buttons">
         <button type="submit" class="primary small" disabled={operand === undefined}>
           {t('filter_apply')}

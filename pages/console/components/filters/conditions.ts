@@ -9,6 +9,8 @@ export interface FieldCondition {
   operator: Operator | 'some' | 'none';
   /** For `some` and `none`, the IDs of the items; an empty list means any item. */
   value: unknown;
+  /** Whether items without a value match as well. */
+  orEmpty?: boolean;
 }
 
 /** A part of a filter that the console shows as JSON, because it cannot describe it. */
@@ -45,8 +47,19 @@ const conditionsIn = (collection: Collection, filter: Json): Condition[] =>
   Object.entries(filter).flatMap(([name, value]): Condition[] => {
     if (name === '_and' && Array.isArray(value) && value.every(isObject))
       return value.flatMap((part) => conditionsIn(collection, part));
+    const orEmpty = name === '_or' ? orEmptyIn(collection, value) : undefined;
+    if (orEmpty) return [orEmpty];
     return conditionsAt(collection, [name], value) ?? [{ json: { [name]: value } }];
   });
+
+/** A condition that items without a value meet as well: `{"_or": [{"last_access": {"_lt": …}}, {"last_access": {"_null": true}}]}`. */
+function orEmptyIn(collection: Collection, parts: unknown): FieldCondition | undefined {
+  if (!Array.isArray(parts) || !parts.every(isObject)) return undefined;
+  const [condition, empty, ...others] = parts.flatMap((part) => conditionsIn(collection, part));
+  const isPair = condition && empty && isFieldCondition(condition) && isFieldCondition(empty) && others.length === 0;
+  if (!isPair || parts.length !== 2 || empty.operator !== 'null' || condition.orEmpty) return undefined;
+  return condition.path.join() === empty.path.join() ? { ...condition, orEmpty: true } : undefined;
+}
 
 /** The conditions on a field. Undefined: the console cannot describe all of them. */
 function conditionsAt(collection: Collection, path: readonly string[], value: unknown): FieldCondition[] | undefined {
@@ -126,9 +139,11 @@ export function filterText(conditions: readonly Condition[]): string | undefined
 function partOf(condition: Condition): Json {
   if ('text' in condition) return {};
   if ('json' in condition) return condition.json;
-  const { path, operator, value } = condition;
+  const { path, operator, value, orEmpty } = condition;
   const operand = operator === 'some' || operator === 'none' ? itemsFilter(value as string[]) : value;
-  return path.reduceRight<Json>((inner, name) => ({ [name]: inner }), { [`_${operator}`]: operand });
+  const at = (comparison: Json): Json => path.reduceRight((inner, name) => ({ [name]: inner }), comparison);
+  const part = at({ [`_${operator}`]: operand });
+  return orEmpty ? { _or: [part, at({ _null: true })] } : part;
 }
 
 const itemsFilter = (ids: readonly string[]): Json => ({ id: ids.length > 0 ? { _in: ids } : { _nnull: true } });

@@ -158,14 +158,16 @@ function chipText(collection: Collection, condition: Condition, names: ReadonlyM
   const name = pathText(condition.path);
   const compared = comparison ? comparisonText(comparison.key) : condition.operator;
   const operand = comparison?.input === 'nothing' ? '' : operandText(field, condition, names);
+  const orEmpty = condition.orEmpty ? t('filter_or_empty') : '';
   return {
     name,
-    plain: [name, compared, operand].filter(Boolean).join(' '),
+    plain: [name, compared, operand, orEmpty].filter(Boolean).join(' '),
     parts: (
       <>
         <span>{name}</span>
         <span class="filter-chip-operator">{compared}</span>
         {operand !== '' && <strong>{operand}</strong>}
+        {orEmpty !== '' && <span class="filter-chip-operator">{orEmpty}</span>}
       </>
     ),
   };

@@ -28,7 +28,7 @@ const first: Readonly<Record<string, readonly Operator[]>> = {
 };
 
 /** The comparisons of a field, from the operators of its type. */
-export function comparisonsOf({ filter, type }: Field): Comparison[] {
+export function comparisonsOf({ name, filter, type }: Field): Comparison[] {
   if (filter === undefined) return [];
   if (filter === 'items')
     return [
@@ -36,6 +36,12 @@ export function comparisonsOf({ filter, type }: Field): Comparison[] {
       { key: 'none', operator: 'none', input: 'items' },
       { key: 'some_any', operator: 'some', input: 'nothing' },
       { key: 'none_any', operator: 'none', input: 'nothing' },
+    ];
+  // Its value is a secret.
+  if (name === 'tfa_secret')
+    return [
+      { key: 'on', operator: 'nnull', input: 'nothing' },
+      { key: 'off', operator: 'null', input: 'nothing' },
     ];
   const known: readonly Operator[] = operators[filter];
   if (type === 'choice' || type === 'relation')
@@ -97,6 +103,10 @@ export function readAge(value: unknown): Age | undefined {
 }
 
 export const writeAge = ({ count, unit }: Age): string => `$NOW(-${count} ${unit})`;
+
+/** Whether a comparison leaves out items without a value, although users may expect them. */
+export const leavesOutEmpty = ({ key, operator, input }: Comparison): boolean =>
+  input !== 'nothing' && operator !== 'none' && (/^n/.test(operator) || ['older', 'before', 'not_after'].includes(key));
 
 /** The comparison that a condition uses. */
 export function comparisonOf(field: Field, { operator, value }: FieldCondition): Comparison | undefined {

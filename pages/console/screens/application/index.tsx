@@ -70,7 +70,7 @@ export default function ApplicationScreen({ params: { id = '' } }: ScreenProps) 
     >
       <Failure failure={failure} retry={reload} />
       <div class="split">
-        <ClientForm client={client} reload={reload} mayEdit={can('update', 'clients')} />
+        <ClientForm client={client} reload={async () => (await reload())?.data} mayEdit={can('update', 'clients')} />
         <div>
           <Card title={t('application_connect')}>
             <Facts>
@@ -92,15 +92,25 @@ export default function ApplicationScreen({ params: { id = '' } }: ScreenProps) 
   );
 }
 
-function ClientForm({ client, reload, mayEdit }: { client: Client; reload: () => void; mayEdit: boolean }) {
+interface FormProps {
+  client: Client;
+  /** Reads the application again. */
+  reload: () => Promise<Client | undefined>;
+  mayEdit: boolean;
+}
+
+function ClientForm({ client, reload, mayEdit }: FormProps) {
   const shown = editable.filter(({ name }) => name in client);
   const send = (values: Values) =>
     patch('/clients/{id}', values as Schemas['ClientChangesById'], { params: { id: client.id ?? '' } }).then(() => {
-      reload();
+      void reload();
       void changed('clients');
     });
-  const saved = t('application_saved', { name: client.name ?? '' });
-  const edits = useEdits(`application-${client.id}`, client as Values, send, saved);
+  const edits = useEdits(`application-${client.id}`, client as Values, {
+    reread: reload as () => Promise<Values | undefined>,
+    send,
+    saved: (values) => t('application_saved', { name: String(values.name ?? client.name ?? '') }),
+  });
   return (
     <Card title={t('application_settings')}>
       <Form

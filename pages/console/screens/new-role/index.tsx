@@ -36,6 +36,11 @@ interface Draft {
 }
 
 const pauseMs = 400;
+/** Of a role or a policy, in characters. */
+const maxName = 100;
+
+/** The name of the policy that a template creates, so that it can be told from its role. @param role the name of the role */
+const policyName = (role: string): string => [...t('new_role_policy', { role })].slice(0, maxName).join('');
 
 /** Creates a role, with a policy from a template or with policies that exist. What it will allow is shown before. */
 export default function NewRole() {
@@ -49,13 +54,13 @@ export default function NewRole() {
   const [ids] = useState(() => ({ role: newId(), policy: newId() }));
   const name = typed ?? (chosen ? t(`template_${choice}`) : '');
   const rules = chosen?.rules(collections) ?? [];
-  const policy = { id: ids.policy, name: name.trim() || t(`template_${choice}`), ...chosen?.options };
+  const policy = { id: ids.policy, name: policyName(name.trim() || t(`template_${choice}`)), ...chosen?.options };
   const permissions = rules.map((rule) => ({ ...bodyOf(rule), policy: ids.policy }));
   const policies = [...picked.map(({ id }) => id), ...(chosen ? [ids.policy] : [])];
   const role = { id: ids.role, name: name.trim(), description: description.trim() || null, policies };
   const rehearsed = useLater(
     JSON.stringify({
-      ...(chosen ? { policies: [{ ...policy, name: t(`template_${choice}`) }], permissions } : {}),
+      ...(chosen ? { policies: [{ ...policy, name: policyName(t(`template_${choice}`)) }], permissions } : {}),
       roles: [{ id: ids.role, name: t('role_title'), policies }],
     }),
     pauseMs,
@@ -112,7 +117,7 @@ export default function NewRole() {
                   label={t('roles_name')}
                   value={name}
                   onInput={(text) => enter({ typed: text })}
-                  maxLength={100}
+                  maxLength={maxName}
                   fault={faultOf('name')}
                 />
                 <TextField

@@ -58,7 +58,13 @@ export default function SettingsScreen() {
         allGroups
           .filter(({ fields }) => fields.some(({ name }) => name in settings))
           .map(({ text, fields }) => (
-            <Group key={text} title={t(text)} fields={fields} settings={settings} reload={reload} />
+            <Group
+              key={text}
+              title={t(text)}
+              fields={fields}
+              settings={settings}
+              reload={async () => (await reload())?.data as Settings | undefined}
+            />
           ))}
       <Providers />
       <State />
@@ -70,7 +76,8 @@ interface GroupProps {
   title: string;
   fields: readonly Field[];
   settings: Settings;
-  reload: () => void;
+  /** Reads the settings again. */
+  reload: () => Promise<Settings | undefined>;
 }
 
 function Group({ title, fields, settings, reload }: GroupProps) {
@@ -82,8 +89,15 @@ function Group({ title, fields, settings, reload }: GroupProps) {
       '/settings',
       mapped(values, json, (text) => parseJson(String(text))?.value),
     ).then(reload);
-  const saved = t('settings_saved', { group: title });
-  const edits = useEdits(`settings-${fields[0]?.name}`, mapped(settings as Values, json, jsonText), send, saved);
+  const shownAs = (stored: Settings) => mapped(stored as Values, json, jsonText);
+  const edits = useEdits(`settings-${fields[0]?.name}`, shownAs(settings), {
+    reread: async () => {
+      const stored = await reload();
+      return stored && shownAs(stored);
+    },
+    send,
+    saved: () => t('settings_saved', { group: title }),
+  });
   const isValid = json.every((name) => parseJson(String(edits.valueOf(name))));
   return (
     <Card title={title}>

@@ -6,7 +6,7 @@ import type { UserItem } from './index.js';
 import { RemovableLines, Used } from './removable-lines.js';
 
 /** The applications that the user has given access. */
-export function Applications({ user }: { user: UserItem; reload: () => void }) {
+export function Applications({ user }: { user: UserItem }) {
   return (
     <RemovableLines
       title={t('user_applications')}

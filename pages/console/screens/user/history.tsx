@@ -27,7 +27,7 @@ const columns: readonly Column<Event>[] = [
 ];
 
 /** What the user did, and what others did with the account, from the audit log. */
-export function History({ user }: { user: UserItem; reload: () => void }) {
+export function History({ user }: { user: UserItem }) {
   const { isAdmin } = useAccess();
   const list = usePage<Event>('/activity', {
     // In a refused sign-in, the user is only what it is about.

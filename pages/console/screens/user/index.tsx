@@ -42,7 +42,8 @@ export interface PartProps {
   user: UserItem;
   /** Whether the caller has all rights of the user, and may therefore help with the account. */
   isInReach: boolean;
-  reload: () => void;
+  /** Reads the user again. @returns undefined if that is impossible */
+  reload: () => Promise<UserItem | undefined>;
 }
 
 const parts = {
@@ -61,7 +62,11 @@ const isPartName = (name: string): name is PartName => name in parts;
 export default function UserScreen({ params }: ScreenProps) {
   const { id = '', part = 'profile' } = params;
   const access = useAccess();
-  const { data, failure, reload } = useApi('/users/{id}', { params: { id }, query: { fields } });
+  const { data, failure, reload: reread } = useApi('/users/{id}', { params: { id }, query: { fields } });
+  const reload = async () => {
+    const read = await reread();
+    return read && withNames(read.data);
+  };
   const user = data && withNames(data.data);
   const isInReach = useReach(user?.id === id ? user : undefined);
   const parent = { href: '/users', text: t('nav_users') };
@@ -91,6 +96,7 @@ export default function UserScreen({ params }: ScreenProps) {
       aside={
         <>
           <StatusBadge status={user.status} />
+          {user.locked_until && <Badge tone="bad">{t('user_locked')}</Badge>}
           {user.role && <Badge>{user.role.name}</Badge>}
           {user.id === access.me.id && <Badge tone="accent">{t('user_you')}</Badge>}
         </>

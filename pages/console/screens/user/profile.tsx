@@ -50,11 +50,14 @@ export function Profile({ user, isInReach, reload }: PartProps) {
   const shown = showsAll ? readable : readable.filter(({ name }) => usual.includes(name));
   const send = (values: Values) =>
     patch('/users/{id}', values as Schemas['UserChangesById'], { params: { id: user.id } }).then(() => {
-      reload();
+      void reload();
       void changed('users');
     });
-  const saved = t('user_saved', { name: nameOf(user, user.id) });
-  const edits = useEdits(`user-${user.id}`, user as Values, send, saved);
+  const edits = useEdits(`user-${user.id}`, user as Values, {
+    reread: reload as () => Promise<Values | undefined>,
+    send,
+    saved: (values) => t('user_saved', { name: nameOf({ ...user, ...values }, user.id) }),
+  });
   return (
     <div class="split is-aside-first">
       <Card title={t('user_profile')}>

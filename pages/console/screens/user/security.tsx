@@ -8,7 +8,7 @@ import { Failure } from '../../components/failure.js';
 import { Icon } from '../../components/icon.js';
 import { Card } from '../../components/layout.js';
 import { nameOf } from '../../components/person.js';
-import { Ago, Day } from '../../components/time.js';
+import { Ago, Time } from '../../components/time.js';
 import { toast } from '../../components/toast.js';
 import { t, tn } from '../../texts.js';
 import { askToResetSecondFactor, mayChange } from './help.js';
@@ -19,14 +19,14 @@ import { RemovableLines, Used } from './removable-lines.js';
 export function Security(props: PartProps) {
   const { user, isInReach, reload } = props;
   const access = useAccess();
-  const { isAdmin, can } = access;
+  const { isAdmin, can, canAll } = access;
   const mayReset = mayChange(access, props, 'tfa_secret');
   return (
     <>
       {'tfa_secret' in user && <SecondFactor user={user} reload={reload} mayReset={mayReset} />}
       {isAdmin && <Passkeys user={user} />}
       {isAdmin && <Identities user={user} reloadUser={reload} />}
-      {isInReach && can('read', 'sessions') && <Sessions user={user} mayEnd={can('delete', 'sessions')} />}
+      {isInReach && can('read', 'sessions') && <Sessions user={user} mayEndAll={canAll('delete', 'sessions')} />}
     </>
   );
 }
@@ -124,7 +124,7 @@ function Identities({ user, reloadUser }: { user: UserItem; reloadUser: () => vo
   );
 }
 
-function Sessions({ user, mayEnd }: { user: UserItem; mayEnd: boolean }) {
+function Sessions({ user, mayEndAll }: { user: UserItem; mayEndAll: boolean }) {
   const { data, failure, reload } = useApi('/users/{id}/sessions', { params: { id: user.id } });
   const sessions = data?.data ?? [];
   const name = nameOf(user, user.id);
@@ -143,7 +143,7 @@ function Sessions({ user, mayEnd }: { user: UserItem; mayEnd: boolean }) {
   return (
     <Card
       title={t('user_sessions')}
-      {...(sessions.length > 1 && mayEnd
+      {...(sessions.length > 1 && mayEndAll
         ? {
             actions: (
               <Button
@@ -163,33 +163,35 @@ function Sessions({ user, mayEnd }: { user: UserItem; mayEnd: boolean }) {
       <Failure failure={failure} retry={reload} />
       {data && sessions.length === 0 && <p class="muted">{t('user_sessions_none')}</p>}
       <ul class="lines">
-        {sessions.map(({ id = '', device, user_agent, address, created_at, last_used_at, current, applications }) => (
-          <li class="line" key={id}>
-            <Icon name="device" />
-            <div class="line-text">
-              <strong>
-                {device ?? user_agent ?? t('user_device_unknown')}{' '}
-                {current && <Badge tone="good">{t('user_this_session')}</Badge>}
-              </strong>
-              <span class="hint">
-                {address && `${address} · `}
-                {t('user_signed_in')} <Day time={created_at} /> · {t('user_used')} <Ago time={last_used_at} />
-                {applications?.length ? ` · ${applications.map((one) => one.name).join(', ')}` : ''}
-              </span>
-            </div>
-            {mayEnd && (
-              <Button
-                onPress={() =>
-                  end(device ?? t('user_device_unknown'), () =>
-                    remove('/users/{id}/sessions/{session}', undefined, { params: { id: user.id, session: id } }),
-                  )
-                }
-              >
-                {t('user_session_end')}
-              </Button>
-            )}
-          </li>
-        ))}
+        {sessions.map(
+          ({ id = '', device, user_agent, address, created_at, last_used_at, current, applications, can_end }) => (
+            <li class="line" key={id}>
+              <Icon name="device" />
+              <div class="line-text">
+                <strong>
+                  {device ?? user_agent ?? t('user_device_unknown')}{' '}
+                  {current && <Badge tone="good">{t('user_this_session')}</Badge>}
+                </strong>
+                <span class="hint">
+                  {address && `${address} · `}
+                  {t('user_signed_in')} <Time time={created_at} /> · {t('user_used')} <Ago time={last_used_at} />
+                  {applications?.length ? ` · ${applications.map((one) => one.name).join(', ')}` : ''}
+                </span>
+              </div>
+              {can_end && (
+                <Button
+                  onPress={() =>
+                    end(device ?? t('user_device_unknown'), () =>
+                      remove('/users/{id}/sessions/{session}', undefined, { params: { id: user.id, session: id } }),
+                    )
+                  }
+                >
+                  {t('user_session_end')}
+                </Button>
+              )}
+            </li>
+          ),
+        )}
       </ul>
     </Card>
   );

@@ -7,6 +7,8 @@ import { Dialog } from '../../components/dialog.js';
 import { Failure } from '../../components/failure.js';
 import { CheckField } from '../../components/field.js';
 import { Picker } from '../../components/picker.js';
+import { actions } from '../../components/rules/rule.js';
+import { Verdicts } from '../../components/rules/verdict.js';
 import { toast } from '../../components/toast.js';
 import { choiceText, numberText, t, tn } from '../../texts.js';
 import {
@@ -357,9 +359,27 @@ function Review({ action, checked }: { action: BulkAction; checked: Checked }) {
           )}
         </>
       )}
+      {action.kind === 'role' && action.role && members.length > 0 && <Allowed role={action.role} />}
       {unchanged > 0 && <p class="hint">{tn('bulk_unchanged', unchanged)}</p>}
       {refused.length > 0 && <RefusedList title={tn('bulk_refused', refused.length)} refused={refused} />}
     </div>
+  );
+}
+
+/** What the users may do with their new role. */
+function Allowed({ role }: { role: { id: string; name: string } }) {
+  const { isAdmin } = useAccess();
+  if (!isAdmin) return null;
+  return (
+    <section class="bulk-allowed" aria-label={t('bulk_role_allows', { role: role.name })}>
+      <h3>{t('bulk_role_allows', { role: role.name })}</h3>
+      <Verdicts
+        subject={{ kind: 'role', ...role }}
+        asked={{ collection: 'users' }}
+        actions={actions}
+        compares={false}
+      />
+    </section>
   );
 }
 

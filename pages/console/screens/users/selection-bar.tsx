@@ -26,7 +26,7 @@ export function SelectionBar({ selected, count, selectAll, clear }: Props) {
       <section class="selection-bar" aria-label={t('users_selection')}>
         <strong role="status">{selectedText(selected, count)}</strong>
         {selected.kind === 'some' && count !== undefined && (count === 'more' || count > selected.ids.size) && (
-          <Button kind="quiet" onPress={selectAll}>
+          <Button onPress={selectAll}>
             {count === 'more' ? t('users_select_all_many') : tn('users_select_all', count)}
           </Button>
         )}
