@@ -71,7 +71,7 @@ export function Table<T>(props: Props<T>) {
       <table>
         <caption class="visually-hidden">{label}</caption>
         <thead>
-          <tr>
+          <tr data-title={t('sort_by')}>
             {selection && (
               <th scope="col" class="select-cell">
                 <input
