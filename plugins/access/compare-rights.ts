@@ -35,7 +35,9 @@ export function comparedWith(other: RightsHolder): (holder: RightsHolder) => boo
     );
 }
 
-function rightsOfHolder({ policies, variables }: RightsHolder): Right[] {
+function rightsOfHolder({ policies, variables: { roles, ...own } }: RightsHolder): Right[] {
+  // Rules are compared as they are written, so the lists in them must be in the same order.
+  const variables = { ...own, roles: roles.toSorted(), policies: own.policies.toSorted() };
   return policies
     .flatMap(({ permissions }) => permissions)
     .map(({ collection, action, fields, permissions, validation }) => ({

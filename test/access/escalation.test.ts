@@ -2,8 +2,9 @@
 
 import { eq } from 'drizzle-orm';
 import t, { type Test } from 'tap';
-import { permissions, settings } from '../../db/schema.js';
+import { permissions, policies, settings } from '../../db/schema.js';
 import { refused } from '../helpers/http/refusals.js';
+import { asAdmin, startWithAdmin } from '../helpers/http/writing.js';
 import { mailsTo } from '../helpers/mail/mails.js';
 import { bearer, startTestApp } from '../helpers/service/app.js';
 import {
@@ -602,4 +603,47 @@ t.test('no role can become its own ancestor, not even through one bulk update by
     (await Promise.all([set(three, one), set(three, two)])).map(({ statusCode }) => statusCode),
     [400, 400],
   );
+});
+
+t.test('rights are compared regardless of the order in which users have their roles and policies', async (t) => {
+  const { app, request, post } = await startWithAdmin(t);
+  const related = { collection: 'users', action: 'read' as const, fields: ['title'] };
+  const rules = [
+    { policies: { _some: { id: { _in: '$CURRENT_POLICIES' } } } },
+    { role: { policies: { _some: { id: { _in: '$CURRENT_POLICIES' } } } } },
+  ];
+  const all = { collection: 'users', action: 'update' as const, fields: ['*'] };
+  const [one, other] = [
+    await policyWith(app, [all, { ...related, permissions: rules[0] }]),
+    await policyWith(app, [{ ...related, permissions: rules[1] }]),
+  ];
+  // A row that was updated comes last, if nothing determines the order.
+  const [first = ''] = [one, other].sort();
+  await app.db.update(policies).set({ description: 'Updated' }).where(eq(policies.id, first));
+  const holders: ReturnType<typeof createUserWithToken>[] = [];
+  for (const [first, second] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    const parent = await createRole(app, { policies: [second] });
+    holders.push(
+      createUserWithToken(app, { policies: [first, second] }),
+      createUserWithToken(app, { role: await createRole(app, { policies: [first, second] }) }),
+      createUserWithToken(app, { role: await createRole(app, { policies: [first], parent }) }),
+      createUserWithToken(app, { role: await createRole(app, { policies: [first] }), policies: [second] }),
+    );
+  }
+  const users = await Promise.all(holders);
+  for (const [number, caller] of users.entries()) {
+    for (const [index, { id }] of users.entries()) {
+      if (index === number) continue;
+      const what = `user ${number} and user ${index}`;
+      const asked = { user: caller.id, collection: 'users', action: 'update', item: id, field: 'email' };
+      const { allowed } = (await post('/permissions/explain', asked, asAdmin)).json().data;
+      t.equal(allowed, true, `${what}: explained`);
+      const payload = { email: `user-${number}-${index}@example.com` };
+      const { statusCode } = await request({ method: 'PATCH', url: `/users/${id}`, headers: caller.headers, payload });
+      t.equal(statusCode, 200, what);
+    }
+  }
 });
