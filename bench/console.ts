@@ -121,6 +121,13 @@ const tasks: readonly Task[] = [
         () => open('/users').then(() => page.getByRole('button', { name: 'Next' }).click()),
         () => page.getByText('Page 2').waitFor(),
       );
+      await page.keyboard.press('Control+k');
+      const word = memberEmail(round + 40_000).replace(/@.*/, '');
+      await measure(
+        'the command palette, searched by the start of an address',
+        () => page.getByRole('dialog').getByRole('combobox').fill(word),
+        () => page.locator('[role=listbox][aria-busy=false] [role=option]', { hasText: `${word}@` }).waitFor(),
+      );
     },
   },
   {
@@ -304,6 +311,12 @@ const tasks: readonly Task[] = [
       await measure(
         'users who stay away',
         () => open(`/users?filter=${encodeURIComponent(filter)}`),
+        () => page.locator('[data-row]').nth(20).waitFor(),
+      );
+      const orNever = JSON.stringify({ _or: [JSON.parse(filter), { last_access: { _null: true } }] });
+      await measure(
+        'users who stay away, or never came',
+        () => open(`/users?filter=${encodeURIComponent(orNever)}`),
         () => page.locator('[data-row]').nth(20).waitFor(),
       );
       await page.getByRole('button', { name: 'Export' }).click();
