@@ -579,6 +579,13 @@ interface Asked {
   self: string | undefined;
 }
 
+/** An email or a session in a list. */
+interface Row {
+  id?: string;
+  can_retry?: boolean;
+  can_end?: boolean;
+}
+
 const fieldsOf: Record<AboutUsers, readonly string[]> = {
   activity: [],
   mails: 'id kind state user email attempts created_at next_attempt_at limit reason'.split(' '),
@@ -602,8 +609,8 @@ async function checkAboutUsers(told: Explained, { question, explain, headers, se
         : await send('DELETE', `/users/${ownerOf(sessionIds, item) ?? self}/sessions/${item}`, headers);
     return expect(told.allowed, isDone(response), `allowed: ${response.body}`);
   }
-  const listed = (owner: string) => send('GET', name === 'mails' ? '/mails' : `/users/${owner}/sessions`, headers);
-  if (item === undefined && field === undefined) expect(told.allowed, isDone(await listed(self)), 'allowed');
+  const list = (owner: string) => send('GET', name === 'mails' ? '/mails' : `/users/${owner}/sessions`, headers);
+  if (item === undefined && field === undefined) expect(told.allowed, isDone(await list(self)), 'allowed');
   if (item === undefined) return;
   const shownOn = ({ allowed, fields }: Explained) =>
     allowed ? (fields.includes('*') ? fieldsOf[name] : fields) : undefined;
@@ -612,10 +619,16 @@ async function checkAboutUsers(told: Explained, { question, explain, headers, se
     expect(told.allowed, shownOn(await explain(whole))?.includes(field) ?? false, 'allowed: the field');
   }
   const keysOf = (fields: readonly string[]) => [...fields].sort().join();
-  const compare = async (owner: string, list: readonly string[]) => {
-    const explained = await Promise.all(list.map((one) => explain({ item: one })));
-    const response = await listed(owner);
-    const real = isDone(response) ? (response.json().data as object[]).map((row) => keysOf(Object.keys(row))) : [];
+  const compare = async (owner: string, items: readonly string[]) => {
+    const explained = await Promise.all(items.map((one) => explain({ item: one })));
+    const response = await list(owner);
+    const listed: Row[] = isDone(response) ? response.json().data : [];
+    const real = listed.map(({ can_retry: _, can_end: __, ...fields }) => keysOf(Object.keys(fields)));
+    for (const { id: key, can_retry: canRetry, can_end: canEnd } of listed) {
+      if (key === undefined) continue;
+      const { allowed } = await explain({ action: name === 'mails' ? 'update' : 'delete', item: key });
+      expect(allowed, canRetry ?? canEnd, `whether ${key} can be written`);
+    }
     const expected = explained.map(shownOn).flatMap((fields) => (fields === undefined ? [] : [keysOf(fields)]));
     expect(expected.sort(), real.sort(), `the items about ${owner}`);
   };
