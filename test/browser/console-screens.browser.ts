@@ -363,6 +363,20 @@ t.test('what a rule of a permission does not include has no button', async (t) =
   await page.getByRole('button', { name: 'Send again' }).press('Enter');
   await page.getByRole('button', { name: 'Send again' }).waitFor({ state: 'detached' });
   t.strictSame(desk.complaints(), []);
+
+  const { id: blind } = await call('POST', '/policies', { name: 'Without IDs', app_access: true });
+  for (const right of [
+    { collection: 'users', action: 'read', fields: all },
+    { collection: 'sessions', action: 'read', fields: ['address'] },
+    { collection: 'sessions', action: 'delete' },
+  ])
+    await call('POST', '/permissions', { policy: blind, ...right });
+  const { id: blindRole } = await call('POST', '/roles', { name: 'Without IDs', policies: [blind] });
+  const other = await signedIn(await person('Bea', blindRole));
+  await other.open(`/console/users/${id}/security`);
+  await other.page.locator('.line', { hasText: '198.51.100.8' }).waitFor();
+  t.equal(await other.page.getByRole('button', { name: 'Sign out', exact: true }).count(), 0, 'the API needs an ID');
+  t.strictSame(other.complaints(), []);
 });
 
 t.test('a user is found, suspended, and activated again without a mouse', async (t) => {

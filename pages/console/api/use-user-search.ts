@@ -18,7 +18,9 @@ export function useUserSearch(
   const all = useApi(search === undefined ? undefined : '/users', {
     query: { ...searchingUsers(search ?? '', canUse), ...listed },
   });
-  const found = [first, all].flatMap(({ data }) => (data?.data ?? []) as User[]);
+  // Without a search, a list is still that of the last one.
+  const lists = [filter === undefined ? undefined : first.data, search === undefined ? undefined : all.data];
+  const found = lists.flatMap((list) => (list?.data ?? []) as User[]);
   const unique = new Map(found.map((user) => [user.id, user]));
   return {
     data: [...unique.values()].slice(0, limit),

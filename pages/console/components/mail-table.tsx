@@ -57,7 +57,7 @@ export function MailTable({ mails, isLoading, nameOf, isOfOneUser = false, empty
       title: t('emails_action'),
       align: 'end',
       cell: (mail) =>
-        mail.can_retry ? (
+        mail.can_retry && mail.id !== undefined ? (
           <Button icon="refresh" onPress={() => send(mail)}>
             {t('emails_retry')}
           </Button>

@@ -178,7 +178,7 @@ function Sessions({ user, mayEndAll }: { user: UserItem; mayEndAll: boolean }) {
                   {applications?.length ? ` · ${applications.map((one) => one.name).join(', ')}` : ''}
                 </span>
               </div>
-              {can_end && (
+              {can_end && id !== '' && (
                 <Button
                   onPress={() =>
                     end(device ?? t('user_device_unknown'), () =>
