@@ -11,7 +11,7 @@ interface Edits {
   hasChanges: boolean;
   /**
    * Sends what has changed, reports it, and offers to take it back.
-   * @throws {Noticed} if somebody else has changed the same fields since the user did. The next attempt replaces their values
+   * @throws {Noticed} if someone else has changed the same fields since the user did. The next attempt replaces their values
    */
   save(): Promise<void>;
   discard(): void;
