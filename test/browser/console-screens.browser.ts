@@ -379,6 +379,57 @@ t.test('what a rule of a permission does not include has no button', async (t) =
   t.strictSame(other.complaints(), []);
 });
 
+t.test('a rule decides for each user what has a button', async (t) => {
+  const rights = [
+    ...['users', 'roles', 'policies'].map((collection) => ({ collection, action: 'read', fields: all })),
+    { collection: 'users', action: 'update', fields: ['title'], permissions: { title: { _eq: 'Temp' } } },
+    { collection: 'users', action: 'delete', permissions: { title: { _eq: 'Temp' } } },
+    ...['roles', 'policies'].map((collection) => ({
+      ...{ collection, action: 'update', fields: ['description'] },
+      permissions: { name: { _starts_with: 'Open' } },
+    })),
+  ];
+  const { id: rule } = await call('POST', '/policies', { name: 'Rules', app_access: true });
+  for (const right of rights) await call('POST', '/permissions', { policy: rule, ...right });
+  const { id: role } = await call('POST', '/roles', { name: 'Rules', policies: [rule] });
+  const helper = await signedIn(await person('Rudi', role));
+  const { page, open } = helper;
+  const ids = async (path: string, bodies: object[]) =>
+    Promise.all(bodies.map(async (body) => String((await call('POST', path, body)).id)));
+  const [temp, other] = await ids('/users', [
+    { email: 'temp@example.com', title: 'Temp', role: customer },
+    { email: 'fixed@example.com', title: 'Fixed', role: customer },
+  ]);
+  const [openRole] = await ids('/roles', [{ name: 'Open role' }]);
+  const [openPolicy] = await ids('/policies', [{ name: 'Open policy' }]);
+
+  /** Whether a user can be edited and deleted. */
+  const offered = async (id: string | undefined) => {
+    await open(`/console/users/${id}`);
+    await settle(helper);
+    await page.getByRole('button', { name: 'Actions' }).press('Enter');
+    const actions = await page.getByRole('menuitem').allInnerTexts();
+    await page.keyboard.press('Escape');
+    return [await page.getByLabel('Title').isEnabled(), actions.includes('Delete user')];
+  };
+  t.strictSame(await offered(other), [false, false]);
+  t.strictSame(await offered(temp), [true, true]);
+  for (const path of [`/roles/${openRole}`, `/policies/${openPolicy}`]) {
+    await open(`/console${path}`);
+    await settle(helper);
+    t.equal(await page.getByRole('button', { name: 'Edit', exact: true }).count(), 0, 'the API cannot try this out');
+  }
+  await open(`/console/users/${temp}`);
+  await page.getByRole('button', { name: 'Actions' }).press('Enter');
+  await page.getByRole('menuitem', { name: 'Delete user' }).press('Enter');
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete user' }).press('Enter');
+  await page.getByRole('heading', { name: 'Users', level: 1 }).waitFor();
+  t.strictSame(
+    helper.complaints().filter((text) => !text.includes('403')),
+    [],
+  );
+});
+
 t.test('a user is found, suspended, and activated again without a mouse', async (t) => {
   const { page, open, complaints } = await signedIn();
   const { keyboard } = page;

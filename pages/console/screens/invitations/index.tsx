@@ -47,7 +47,9 @@ const filters: Readonly<Record<string, object>> = {
 
 /** The users who have been invited and have not accepted yet. */
 export default function Invitations() {
-  const { can, canUse, mayInvite } = useAccess();
+  const { canAll, canUse, mayInvite } = useAccess();
+  // A rule could exclude some of them.
+  const mayRevoke = canAll('delete', 'users');
   const [state, change] = useUrlState<'q' | 'new' | 'state'>();
   const { q = '' } = state;
   const showsEnd = canUse('read', 'users', 'invite_expires_at');
@@ -82,7 +84,7 @@ export default function Invitations() {
     cell: (user) => (
       <span class="cell-actions">
         {mayInvite && <Button onPress={() => resend(user)}>{t('invitations_resend')}</Button>}
-        {can('delete', 'users') && (
+        {mayRevoke && (
           <Button kind="danger" onPress={() => revoke(user)}>
             {t('invitations_revoke')}
           </Button>
@@ -103,7 +105,7 @@ export default function Invitations() {
     ...(canUse('read', 'users', 'role') && canUse('read', 'roles', 'name') ? [role] : []),
     ...(canUse('read', 'users', 'created_at') ? [since] : []),
     ...(showsEnd ? [end] : []),
-    ...(mayInvite || can('delete', 'users') ? [actions] : []),
+    ...(mayInvite || mayRevoke ? [actions] : []),
   ];
   const inviteButton = (
     <Button kind="primary" icon="plus" onPress={() => change({ new: 'yes' })}>

@@ -33,12 +33,14 @@ const fields = 'id,name,description,admin_access,app_access,enforce_tfa,ip_acces
 
 /** One policy: its rules, its options, and the roles and users that it is assigned to. */
 export default function PolicyScreen({ params: { id = '' } }: ScreenProps) {
-  const { isAdmin, can } = useAccess();
+  const { isAdmin, canAll } = useAccess();
   const [isEditing, setIsEditing] = useState(false);
   const collections = useRuleCollections();
   const { data, failure, reload } = useApi('/policies/{id}', { params: { id }, query: { fields } });
   const policy = data?.data as PolicyItem | undefined;
   const parent = { href: '/policies', text: t('nav_policies') };
+  // A rule could exclude this one, and the API has no way to try it out.
+  const mayEdit = canAll('update', 'policies');
   if (policy?.id !== id)
     return (
       <Screen title={t('policy_title')} parent={parent}>
@@ -59,7 +61,7 @@ export default function PolicyScreen({ params: { id = '' } }: ScreenProps) {
       }
       actions={
         <>
-          {can('update', 'policies') && (
+          {mayEdit && (
             <Button icon="edit" onPress={() => setIsEditing(true)}>
               {t('edit')}
             </Button>

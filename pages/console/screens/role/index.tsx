@@ -45,11 +45,13 @@ const maxCounted = 100;
 /** One role: what its users may do, and who they are. */
 export default function RoleScreen({ params }: ScreenProps) {
   const { id = '', part } = params;
-  const { isAdmin, can } = useAccess();
+  const { isAdmin, can, canAll } = useAccess();
   const [isEditing, setIsEditing] = useState(false);
   const { data, failure, reload } = useApi('/roles/{id}', { params: { id }, query: { fields } });
   const role = data?.data as RoleItem | undefined;
   const parent = { href: '/roles', text: t('nav_roles') };
+  // A rule could exclude this one, and the API has no way to try it out.
+  const mayEdit = canAll('update', 'roles');
   if (role?.id !== id)
     return (
       <Screen title={t('role_title')} parent={parent}>
@@ -58,7 +60,6 @@ export default function RoleScreen({ params }: ScreenProps) {
     );
   const showsMembers = can('read', 'users');
   const isKnownPart = part === undefined || (part === 'members' && showsMembers);
-  const mayEdit = can('update', 'roles');
   return (
     <Screen
       title={role.name}

@@ -1,6 +1,7 @@
 import { useLocation } from 'wouter-preact';
 import { remove } from '../../api/client.js';
 import { changed } from '../../api/use-api.js';
+import { useTrial } from '../../api/use-trial.js';
 import { useAccess } from '../../app/access.js';
 import { ask } from '../../components/dialog.js';
 import { Menu } from '../../components/menu.js';
@@ -17,10 +18,13 @@ interface Props extends PartProps {
 export function Actions(props: Props) {
   const { user, name, isInReach, reload } = props;
   const access = useAccess();
-  const { can, me } = access;
+  const { can, canAll, me } = access;
   const [, navigate] = useLocation();
   const { id, status } = user;
-  const mayAct = id !== me.id && isInReach;
+  const mayDelete = can('delete', 'users') && id !== me.id && isInReach;
+  const isDeletable = useTrial(mayDelete && !canAll('delete', 'users') ? id : undefined, () =>
+    remove('/users', { keys: [id] }, { query: { dry_run: true } }),
+  );
   const help = helpFor(access, props);
   return (
     <Menu
@@ -51,8 +55,8 @@ export function Actions(props: Props) {
                 act: () => setStatus(user, reload, 'suspended'),
               }),
           },
-        mayAct &&
-          can('delete', 'users') && {
+        mayDelete &&
+          isDeletable && {
             text: t('user_delete'),
             icon: 'trash',
             isDangerous: true,

@@ -1,8 +1,11 @@
-import { useEffect, useState } from 'preact/hooks';
-import { ApiFailure } from '../../../kit/api-failure.js';
 import { patch } from '../../api/client.js';
+import type { Schemas } from '../../api/types.js';
+import { useTrial } from '../../api/use-trial.js';
 import { useAccess } from '../../app/access.js';
 import type { UserItem } from './index.js';
+
+/** Fields that a dry run can write as they are. */
+const plain = ['first_name', 'last_name', 'title', 'location', 'language', 'description'] as const;
 
 /**
  * Whether the caller may help with an account: they have all rights of the user, and their permissions apply to this user. The API says the
@@ -11,25 +14,18 @@ import type { UserItem } from './index.js';
  */
 export function useReach(user: UserItem | undefined): boolean {
   const { isAdmin, me, canUse, canAll } = useAccess();
-  const [tried, setTried] = useState<{ id: string; isRefused: boolean }>();
   const id = user?.id;
   const isOutOfReach = user?.has_password === null;
   const isKnown =
     isAdmin || id === me.id || isOutOfReach || (user?.has_password !== undefined && canAll('update', 'users'));
-  const tries = id !== undefined && !isKnown && canUse('update', 'users', 'status');
-  useEffect(() => {
-    if (!tries) return;
-    let isCurrent = true;
-    const settle = (isRefused: boolean) => isCurrent && setTried({ id, isRefused });
-    patch('/users', { keys: [id], data: { status: 'active' } }, { query: { dry_run: true, fields: 'id' } }).then(
-      () => settle(false),
-      (failure) => settle(failure instanceof ApiFailure && failure.code === 'FORBIDDEN'),
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [id, tries]);
-  if (isAdmin) return true;
-  if (isOutOfReach) return false;
-  return !tries || (tried?.id === id && !tried.isRefused);
+  const mayWrite = (name: string) => canUse('update', 'users', name);
+  const field = plain.find(mayWrite);
+  // A change of the status requires all rights of the user.
+  const data: Schemas['UserChanges'] | undefined = mayWrite('status')
+    ? { status: 'active' }
+    : field && { [field]: user?.[field] ?? null };
+  const isAccepted = useTrial(isKnown || data === undefined ? undefined : id, () =>
+    patch('/users', { keys: [id ?? ''], data: data ?? {} }, { query: { dry_run: true, fields: 'id' } }),
+  );
+  return !isOutOfReach && isAccepted;
 }
