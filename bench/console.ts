@@ -156,7 +156,7 @@ const tasks: readonly Task[] = [
       const email = memberEmail(round + 3_000);
       for (let attempt = 0; attempt < 3; attempt++) await api('POST', '/auth/login', { email, password: 'wrong' });
       await findUser(tools, email);
-      await page.getByText('Sign-in is locked').waitFor();
+      await page.getByText('Sign-in is locked').first().waitFor();
       await page.getByRole('button', { name: 'Actions' }).click();
       await page.getByRole('menuitem', { name: 'Unlock sign-in' }).click();
       await asked(page);

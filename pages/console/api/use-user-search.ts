@@ -1,10 +1,13 @@
 import { useAccess } from '../app/access.js';
 import type { User } from './types.js';
 import { type Loaded, useApi } from './use-api.js';
-import { searchingUsers, startingWith } from './user-search.js';
+import { searchingUsers, startsWith } from './user-search.js';
+
+/** How many of the users who are found can be put in order. To order all of them, the database would have to read all of them. */
+const maxOrdered = 100;
 
 /**
- * Searches the server for users. Those whose name or address starts with what was typed come first.
+ * Searches the server for users. Those whose names or addresses start with what was typed come first.
  * @param search undefined: nothing is read
  */
 export function useUserSearch(
@@ -12,19 +15,15 @@ export function useUserSearch(
   limit: number,
 ): Pick<Loaded<readonly User[]>, 'data' | 'failure' | 'isLoading'> {
   const { canUse } = useAccess();
-  const listed = { fields: 'id,first_name,last_name,email', limit };
-  const filter = search === undefined ? undefined : startingWith(search, canUse);
-  const first = useApi(filter === undefined ? undefined : '/users', { query: { filter, ...listed } });
-  const all = useApi(search === undefined ? undefined : '/users', {
-    query: { ...searchingUsers(search ?? '', canUse), ...listed },
+  const { data, failure, isLoading } = useApi(search === undefined ? undefined : '/users', {
+    query: {
+      ...searchingUsers(search ?? '', canUse),
+      fields: 'id,first_name,last_name,email',
+      limit: Math.max(limit, maxOrdered),
+    },
   });
-  // Without a search, a list is still that of the last one.
-  const lists = [filter === undefined ? undefined : first.data, search === undefined ? undefined : all.data];
-  const found = lists.flatMap((list) => (list?.data ?? []) as User[]);
-  const unique = new Map(found.map((user) => [user.id, user]));
-  return {
-    data: [...unique.values()].slice(0, limit),
-    failure: all.failure ?? first.failure,
-    isLoading: first.isLoading || all.isLoading,
-  };
+  const found = (search === undefined ? [] : (data?.data ?? [])) as User[];
+  const isFirst = (user: User) => startsWith(user, search ?? '');
+  const ordered = [...found.filter(isFirst), ...found.filter((user) => !isFirst(user))];
+  return { data: ordered.slice(0, limit), failure, isLoading };
 }

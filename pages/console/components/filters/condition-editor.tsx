@@ -111,7 +111,8 @@ export function ConditionEditor({ collection, path, condition, names, onApply }:
   const operand = isInherited && entered ? children && withDescendants(draft.list, children) : entered;
   const target = isNamed(field.collection) ? field.collection : undefined;
   // Without the choice, the result would surprise users who do not know SQL.
-  const offersEmpty = leavesOutEmpty(comparison) && path.length === 1;
+  const offersEmpty =
+    path.length === 1 && input !== 'nothing' && (leavesOutEmpty(comparison) || condition?.orEmpty === true);
   const apply = () => {
     if (operand === undefined) return;
     const value = operator === 'some' || operator === 'none' ? (input === 'nothing' ? [] : operand) : operand;

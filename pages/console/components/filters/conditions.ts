@@ -58,7 +58,8 @@ function orEmptyIn(collection: Collection, parts: unknown): FieldCondition | und
   const [condition, empty, ...others] = parts.flatMap((part) => conditionsIn(collection, part));
   const isPair = condition && empty && isFieldCondition(condition) && isFieldCondition(empty) && others.length === 0;
   if (!isPair || parts.length !== 2 || empty.operator !== 'null' || condition.orEmpty) return undefined;
-  return condition.path.join() === empty.path.join() ? { ...condition, orEmpty: true } : undefined;
+  const [name, ...below] = condition.path;
+  return name === empty.path.join() && below.length === 0 ? { ...condition, orEmpty: true } : undefined;
 }
 
 /** The conditions on a field. Undefined: the console cannot describe all of them. */
