@@ -81,10 +81,10 @@ export function createMailsOfUsers({
       const grants = readGrants(caller, now, reach);
       const rules = grants.map(({ rule }) => rule);
       const found = await readQueuedMails(db, schemas, selection, rules, rulesToRetry(caller, now));
-      return found.map(({ matching, ...queued }) => ({
+      return found.map(({ matching, isWritable, ...queued }) => ({
         ...readableFields(queued, grants, matching),
         // Emails that the caller can read are for users whose rights they have, so that only the rules are left to check.
-        can_retry: queued.state === 'failed' && matching.slice(rules.length).includes(true),
+        can_retry: queued.state === 'failed' && isWritable,
       }));
     },
 

@@ -64,9 +64,9 @@ export function createSessionsOfUsers({ db, clock, activity }: Services): Sessio
       const grants = readGrantsOf(caller, 'sessions', variablesOf(caller, now));
       const rules = grants.map(({ rule }) => rule);
       const found = await listActiveSessions(db, user, now, maxListed, rules, rulesToEnd(caller));
-      return found.map(({ matching, ...session }) => ({
+      return found.map(({ matching, isWritable, ...session }) => ({
         ...readableFields(toSession(session, sessionIdOf(caller)), grants, matching),
-        can_end: matching.slice(rules.length).includes(true),
+        can_end: isWritable,
       }));
     },
 

@@ -40,13 +40,15 @@ function requireAddress(email: unknown): void {
   if (read !== undefined && 'fault' in read) throw refuse('email', 'email').saying(`email: ${read.fault}`);
 }
 
-const tooLong = (field: string, value: unknown, length: number) =>
-  valueTooLong('users', field, value, `${length} characters`);
+/** @param shown the value in the error @throws {ApiError} VALUE_TOO_LONG */
+function requireLength(field: string, value: string | null, length: number, shown: unknown = value): void {
+  if (value !== null && value.length > length) throw valueTooLong('users', field, shown, `${length} characters`);
+}
 
 const special: SpecialFields = {
   email: (value, { columns }) => {
     if (value !== null && typeof value !== 'string') throw invalidPayload('email must be a string');
-    if (typeof value === 'string' && value.length > maxEmailLength) throw tooLong('email', value, maxEmailLength);
+    requireLength('email', value, maxEmailLength);
     if (value === null) throw refuse('email', 'email');
     // `check` refuses what is not an address, because an address that was stored before the grammar refused it can stay.
     columns.email = storedEmail(value) ?? value;
@@ -59,7 +61,7 @@ const special: SpecialFields = {
   password: (value, { columns }) => {
     if (value !== null && typeof value !== 'string') throw invalidPayload('password must be a string');
     if (value === '') throw refuse('password', 'too_short');
-    if (value !== null && value.length > maxPasswordLength) throw tooLong('password', concealed, maxPasswordLength);
+    requireLength('password', value, maxPasswordLength, concealed);
     columns.password = value === null ? null : notHashed;
   },
   token: (value, { columns }) => {
@@ -68,7 +70,7 @@ const special: SpecialFields = {
     if (value !== null && typeof value !== 'string') throw invalidPayload('token must be a string');
     if (value !== null && [...value].length < minTokenLength)
       throw refuse('token', 'min_length', { valid: minTokenLength });
-    if (value !== null && value.length > 255) throw tooLong('token', concealed, 255);
+    requireLength('token', value, 255, concealed);
     // Other characters cannot be sent in an Authorization header.
     if (value !== null && !/^[\x21-\x7e]+$/.test(value))
       throw invalidPayload('token must consist of printable ASCII characters without spaces');
@@ -76,7 +78,7 @@ const special: SpecialFields = {
   },
   avatar: (value, { columns }) => {
     if (value !== null && typeof value !== 'string') throw invalidPayload('avatar must be a UUID or an https URL');
-    if (typeof value === 'string' && value.length > 255) throw tooLong('avatar', value, 255);
+    requireLength('avatar', value, 255);
     columns.avatar = value === null ? null : readAvatar(value);
   },
   tfa_secret: () => {

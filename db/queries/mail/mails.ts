@@ -81,27 +81,31 @@ export interface MailSelection {
 /**
  * Emails in the queue, newest first.
  * @param rules which emails may be read
- * @param others rules that are only compared with them
- * @returns the emails. `matching` says which of the rules each one matches, and then which of the others
+ * @param writable which emails may be written
+ * @returns the emails. `matching` says which of the rules to read each one matches
  */
 export async function readQueuedMails(
   executor: Executor,
   { queue }: Pick<DatabaseSchemas, 'queue'>,
   { state, user, limit }: MailSelection,
   rules: MailRules,
-  others: MailRules,
-): Promise<(QueuedMail & { matching: boolean[] })[]> {
-  const { any } = conditionsOf(rules);
-  const { each } = conditionsOf([...rules, ...others]);
+  writable: MailRules,
+): Promise<(QueuedMail & { matching: boolean[]; isWritable: boolean })[]> {
+  const { any, each } = conditionsOf(rules);
   const ofUser = user === null ? sql`true` : sql`${userOfJob} = ${user}::uuid`;
   const wanted = state === null ? ofUser : sql`${ofUser} and ${inState[state]}`;
   const found = await rows<
-    Omit<QueuedMail, 'created_at' | 'next_attempt_at'> & { created: number; next: number | null; matching: boolean[] }
+    Omit<QueuedMail, 'created_at' | 'next_attempt_at'> & {
+      created: number;
+      next: number | null;
+      matching: boolean[];
+      isWritable: boolean;
+    }
   >(
     executor,
     sql`select id, kind, "user", email, state, attempts, "limit", reason,
       (extract(epoch from created_at) * 1000)::int8 as created, (extract(epoch from next_attempt_at) * 1000)::int8 as next,
-      ${each} as matching
+      ${each} as matching, ${conditionsOf(writable).any} as "isWritable"
     from (${mailsIn(queue, wanted)}) mails
     where ${any} order by created_at desc, id limit ${limit}`,
   );

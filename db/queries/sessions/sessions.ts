@@ -89,8 +89,8 @@ const applicationsOf = (now: Date) => sql<ActiveSessionRecord['applications']>`(
 /**
  * The sessions of a user that have not expired, most recently used first.
  * @param rules which sessions may be read
- * @param others rules that are only compared with them
- * @returns the sessions. `matching` says which of the rules each one matches, and then which of the others
+ * @param writable which sessions may be ended
+ * @returns the sessions. `matching` says which of the rules to read each one matches
  */
 export async function listActiveSessions(
   executor: Executor,
@@ -98,16 +98,16 @@ export async function listActiveSessions(
   now: Date,
   limit: number,
   rules: SessionRules = everySession,
-  others: SessionRules = [],
-): Promise<(ActiveSessionRecord & { matching: boolean[] })[]> {
-  const { any } = conditionsOf(rules);
-  const { each } = conditionsOf([...rules, ...others]);
+  writable: SessionRules = everySession,
+): Promise<(ActiveSessionRecord & { matching: boolean[]; isWritable: boolean })[]> {
+  const { any, each } = conditionsOf(rules);
   const { id, createdAt, lastUsedAt, expiresAt, ip, userAgent } = sessions;
   return executor
     .select({
       ...{ id, createdAt, lastUsedAt, expiresAt, ip, userAgent },
       applications: applicationsOf(now),
       matching: sql<boolean[]>`${each}`,
+      isWritable: sql<boolean>`${conditionsOf(writable).any}`,
     })
     .from(sessions)
     .where(and(eq(sessions.user, user), gt(expiresAt, now), any))

@@ -30,9 +30,9 @@ export function searchingUsers(
 
 /** Whether each word of a search starts a name or the address of a user. */
 export function startsWith({ first_name, last_name, email }: User, search: string): boolean {
-  const texts = [first_name, last_name, email].map((text) => text?.toLowerCase());
+  const lower = [first_name, last_name, email].map((text) => text?.toLowerCase());
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  return words.every((word) => texts.some((text) => text?.startsWith(word)));
+  return words.every((word) => lower.some((text) => text?.startsWith(word)));
 }
 
 /** @returns undefined if the filter is not JSON, so that the API says so */

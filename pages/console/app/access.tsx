@@ -4,6 +4,8 @@ import type { Schemas } from '../api/types.js';
 import { type Collection, isOnlyForAdministrators } from '../model/fields.js';
 
 type Action = 'create' | 'read' | 'update' | 'delete';
+/** What permissions can be about. */
+type Permitted = Collection | 'sessions';
 type Permissions = Schemas['MyPermissions'];
 
 export interface Me {
@@ -19,11 +21,11 @@ export interface Access {
   me: Me;
   isAdmin: boolean;
   /** Whether the caller may perform an action on at least some items of a collection. */
-  can(action: Action, collection: Collection | 'sessions'): boolean;
+  can(action: Action, collection: Permitted): boolean;
   /** Whether the caller may perform an action on every item of a collection. */
-  canAll(action: Action, collection: Collection | 'sessions'): boolean;
+  canAll(action: Action, collection: Permitted): boolean;
   /** Whether a field may be read, or written. */
-  canUse(action: Action, collection: Collection | 'sessions', field: string): boolean;
+  canUse(action: Action, collection: Permitted, field: string): boolean;
   /** Whether the caller may invite users, to whom the API then gives a role. */
   mayInvite: boolean;
 }

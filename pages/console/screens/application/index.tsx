@@ -103,7 +103,6 @@ function ClientForm({ client, reload, mayEdit }: FormProps) {
   const shown = editable.filter(({ name }) => name in client);
   const send = (values: Values) =>
     patch('/clients/{id}', values as Schemas['ClientChangesById'], { params: { id: client.id ?? '' } }).then(() => {
-      void reload();
       void changed('clients');
     });
   const edits = useEdits(`application-${client.id}`, client as Values, {

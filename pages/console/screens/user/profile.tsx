@@ -50,7 +50,6 @@ export function Profile({ user, isInReach, reload }: PartProps) {
   const shown = showsAll ? readable : readable.filter(({ name }) => usual.includes(name));
   const send = (values: Values) =>
     patch('/users/{id}', values as Schemas['UserChangesById'], { params: { id: user.id } }).then(() => {
-      void reload();
       void changed('users');
     });
   const edits = useEdits(`user-${user.id}`, user as Values, {

@@ -371,7 +371,7 @@ function Allowed({ role }: { role: { id: string; name: string } }) {
   const { isAdmin } = useAccess();
   if (!isAdmin) return null;
   return (
-    <section class="bulk-allowed" aria-label={t('bulk_role_allows', { role: role.name })}>
+    <section aria-label={t('bulk_role_allows', { role: role.name })}>
       <h3>{t('bulk_role_allows', { role: role.name })}</h3>
       <Verdicts
         subject={{ kind: 'role', ...role }}
