@@ -137,6 +137,31 @@ t.test('a filter asks for what its field can be, and its value has the focus', a
   t.strictSame(person.complaints(), []);
 });
 
+t.test('users are only counted once the API has said that they are few', async (t) => {
+  const person = await signedIn();
+  const { page } = person;
+  await openList(person);
+  await page.getByText(`${many + 2} users`).waitFor();
+  const sent: string[] = [];
+  await page.route(/\/users\?/, async (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    if (query.get('offset') !== '10000') {
+      if (query.get('meta') === 'filter_count') sent.push('count');
+      return route.continue();
+    }
+    sent.push('probe');
+    const response = await route.fetch();
+    // Long enough for a count that does not wait.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    sent.push('answer');
+    return route.fulfill({ response });
+  });
+  await page.getByRole('searchbox').fill('ada');
+  await page.getByText(`${many} users`).waitFor();
+  t.strictSame(sent, ['probe', 'answer', 'count']);
+  t.strictSame(person.complaints(), []);
+});
+
 t.test('a filter that the console cannot describe is shown as JSON and survives other changes', async (t) => {
   const person = await signedIn();
   const { page } = person;

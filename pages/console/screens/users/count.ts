@@ -23,12 +23,13 @@ export function useCount(query: Query, { isLoading, known }: { isLoading: boolea
   const probe = useApi(isUnknown ? '/users' : undefined, {
     query: { ...selection, sort: 'id', offset: maxCounted, limit: 1 },
   });
-  const hasMore = probe.data && (probe.data.data ?? []).length > 0;
+  // While it is loading, the response is still that of the previous query.
+  const hasMore = probe.isLoading ? undefined : probe.data && (probe.data.data ?? []).length > 0;
   const counted = useApi(isUnknown && hasMore === false ? '/users' : undefined, {
     query: { ...selection, limit: 1, meta: 'filter_count' },
   });
   if (known !== undefined) return known;
   if (!isUnknown) return undefined;
   if (hasMore) return 'more';
-  return hasMore === false && !probe.isLoading && !counted.isLoading ? counted.data?.meta?.filter_count : undefined;
+  return hasMore === false && !counted.isLoading ? counted.data?.meta?.filter_count : undefined;
 }
