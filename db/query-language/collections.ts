@@ -55,7 +55,7 @@ export interface ValueField {
 
 /** How a value is indexed approximately. */
 export interface Coarse {
-  /** The indexed column: the value, rounded down. */
+  /** The indexed column: the value, rounded down; null if there is no value. */
   column: string;
   round(value: SQL): SQL;
   /** The second column of the index, which contains the key of the item if there is no value. */

@@ -243,13 +243,16 @@ export function createCompiler(access: AccessView): Compiler {
           return any(filter.filters.map((part) => compileFilter(row, part, reach, reachTest)));
         case 'compare': {
           addPart();
+          const { operator, values } = filter;
           const value = compiler.field(row, filter.field);
           const reached = reach(value);
           const field = valueField(row, filter.field);
-          const compared = comparison(reached, field, filter.operator, filter.values);
+          const compared = comparison(reached, field, operator, values);
           const coarse = reached === value ? compiler.coarse(row, filter.field) : undefined;
-          const implied = coarse && coarseComparison(coarse, field, filter.operator, filter.values);
-          return implied ? sql`(${implied} and ${compared})` : compared;
+          const implied = coarse && coarseComparison(coarse, field, operator, values);
+          if (!implied) return compared;
+          // Both say the same, and PostgreSQL would take them for two conditions, and expect far too few rows.
+          return operator === 'null' || operator === 'nnull' ? implied : sql`(${implied} and ${compared})`;
         }
         case 'reachable':
           addPart();

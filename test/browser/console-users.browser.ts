@@ -137,28 +137,43 @@ t.test('a filter asks for what its field can be, and its value has the focus', a
   t.strictSame(person.complaints(), []);
 });
 
-t.test('users are only counted once the API has said that they are few', async (t) => {
+t.test('users are only counted if they are few', async (t) => {
   const person = await signedIn();
   const { page } = person;
-  await openList(person);
-  await page.getByText(`${many + 2} users`).waitFor();
-  const sent: string[] = [];
-  await page.route(/\/users\?/, async (route) => {
-    const query = new URL(route.request().url()).searchParams;
-    if (query.get('offset') !== '10000') {
-      if (query.get('meta') === 'filter_count') sent.push('count');
-      return route.continue();
-    }
-    sent.push('probe');
-    const response = await route.fetch();
-    // Long enough for a count that does not wait.
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    sent.push('answer');
-    return route.fulfill({ response });
-  });
-  await page.getByRole('searchbox').fill('ada');
+  let sent: string[] = [];
+  /** What the console takes for many users: the API answers for fewer. */
+  const limits = { '10000': many + 1, '1000': many };
+  const route = (limit: keyof typeof limits) =>
+    page.route(new RegExp(`/users\\?.*offset=${limit}(&|$)`), async (route) => {
+      sent.push(limit);
+      const url = route.request().url().replace(`offset=${limit}`, `offset=${limits[limit]}`);
+      const response = await route.fetch({ url });
+      // Long enough for a count that does not wait.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      sent.push('answer');
+      await route.fulfill({ response });
+    });
+  await route('10000');
+  await route('1000');
+  page.on('request', (request) => request.url().includes('meta=filter_count') && sent.push('count'));
+  await openList(person, { q: 'ada' });
   await page.getByText(`${many} users`).waitFor();
-  t.strictSame(sent, ['probe', 'answer', 'count']);
+  t.strictSame(sent, ['10000', 'answer', '1000', 'answer', 'count'], 'many in all, few match');
+
+  sent = [];
+  limits['1000'] = 10;
+  const search = page.getByRole('searchbox');
+  await search.fill('example.com');
+  await page.getByText('More than 1,000 users').waitFor();
+  t.strictSame(sent.filter((part) => part !== '10000').slice(-2), ['1000', 'answer'], 'many match');
+  await page.getByRole('checkbox').first().check();
+  await page.getByRole('button', { name: 'Select all that match' }).click();
+  await page.getByText('More than 1,000 users selected').waitFor();
+
+  sent = [];
+  await search.fill('');
+  await page.getByText('More than 10,000 users').waitFor();
+  t.notOk(sent.includes('count') || sent.includes('1000'), 'many in all, without a search');
   t.strictSame(person.complaints(), []);
 });
 

@@ -1,35 +1,46 @@
 import { useRef } from 'preact/hooks';
 import type { Query } from '../../api/client.js';
-import { useApi } from '../../api/use-api.js';
+import { type Loaded, useApi } from '../../api/use-api.js';
 
-/** Up to this number of users, the count is exact, and the list can be sorted by any column. */
-export const maxCounted = 10_000;
+/** Up to this number of users in all, every count is exact, and every list can be sorted by any column. */
+const maxUsers = 10_000;
 
-/** How many users match; `more` if there are more than `maxCounted`. Undefined: not known yet. */
-export type Count = number | 'more' | undefined;
+/** The same for those that match a filter or a search, if there are more users. To find as many, the database reads many times more. */
+const maxMatches = 1_000;
+
+/** How many users match. Undefined: not known yet. */
+export type Count = number | { moreThan: number } | undefined;
 
 /**
- * Counts what a query selects, without reading a large table: first asks whether there are more than `maxCounted` items, and counts only
- * if there are not. It begins once the list is there, which therefore appears sooner, and may contain all items.
+ * Counts what a query selects, without reading a large table: first asks whether there are many users, and whether many of them match, and
+ * counts only if not. It begins once the list is there, which therefore appears sooner, and may contain all items.
  * @param list whether the list is still loading, and the number of items, if the page that is shown contains all of them
  */
-export function useCount(query: Query, { isLoading, known }: { isLoading: boolean; known: number | undefined }): Count {
-  const selection = { ...query, fields: 'id' };
+export function useCount(
+  query: { filter: string; search: string },
+  { isLoading, known }: { isLoading: boolean; known: number | undefined },
+): Count {
   const wanted = JSON.stringify(query);
   // Turning a page does not change the number.
   const listed = useRef<string>();
   if (!isLoading) listed.current = wanted;
   const isUnknown = known === undefined && listed.current === wanted;
-  const probe = useApi(isUnknown ? '/users' : undefined, {
-    query: { ...selection, sort: 'id', offset: maxCounted, limit: 1 },
-  });
-  // While it is loading, the response is still that of the previous query.
-  const hasMore = probe.isLoading ? undefined : probe.data && (probe.data.data ?? []).length > 0;
-  const counted = useApi(isUnknown && hasMore === false ? '/users' : undefined, {
-    query: { ...selection, limit: 1, meta: 'filter_count' },
-  });
+  const useUsers = (isNeeded: boolean, asked: Query) =>
+    useApi(isNeeded ? '/users' : undefined, { query: { fields: 'id', limit: 1, ...asked } });
+
+  const areMany = hasItems(useUsers(isUnknown, { sort: 'id', offset: maxUsers }));
+  const asksForMatches = isUnknown && areMany === true && (query.filter !== '' || query.search !== '');
+  const manyMatch = hasItems(useUsers(asksForMatches, { ...query, sort: 'id', offset: maxMatches }));
+  const isCountable = isUnknown && (areMany === false || (asksForMatches && manyMatch === false));
+  const counted = useUsers(isCountable, { ...query, meta: 'filter_count' });
+
   if (known !== undefined) return known;
-  if (!isUnknown) return undefined;
-  if (hasMore) return 'more';
-  return hasMore === false && !counted.isLoading ? counted.data?.meta?.filter_count : undefined;
+  if (isCountable) return counted.isLoading ? undefined : counted.data?.meta?.filter_count;
+  if (!isUnknown || !areMany) return undefined;
+  if (!asksForMatches) return { moreThan: maxUsers };
+  return manyMatch ? { moreThan: maxMatches } : undefined;
 }
+
+/** Undefined: not known yet. While a response is loading, there may still be that of the previous query. */
+const hasItems = ({ data, isLoading }: Loaded<{ data?: unknown[] }>): boolean | undefined =>
+  isLoading || !data ? undefined : (data.data ?? []).length > 0;

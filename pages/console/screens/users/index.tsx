@@ -24,7 +24,7 @@ import {
   type Row,
   usualColumns,
 } from './columns.js';
-import { type Count, maxCounted, useCount } from './count.js';
+import { type Count, useCount } from './count.js';
 import { CreateUser } from './create.js';
 import { canDownload, download, listUrl } from './export.js';
 import { useSelection } from './selection.js';
@@ -203,6 +203,6 @@ export default function Users() {
 
 function CountNote({ count }: { count: Count }) {
   if (count === undefined) return <span aria-busy="true">…</span>;
-  if (count === 'more') return <>{tn('users_more_than', maxCounted)}</>;
-  return <>{tn('users_count', count)}</>;
+  if (typeof count === 'number') return <>{tn('users_count', count)}</>;
+  return <>{tn('users_more_than', count.moreThan)}</>;
 }

@@ -5,7 +5,7 @@ import { Menu } from '../../components/menu.js';
 import { t, tn } from '../../texts.js';
 import type { BulkAction } from './bulk.js';
 import { BulkDialog } from './bulk-dialog.js';
-import { type Count, maxCounted } from './count.js';
+import type { Count } from './count.js';
 import type { Selected } from './selection.js';
 
 interface Props {
@@ -25,11 +25,13 @@ export function SelectionBar({ selected, count, selectAll, clear }: Props) {
     <>
       <section class="selection-bar" aria-label={t('users_selection')}>
         <strong role="status">{selectedText(selected, count)}</strong>
-        {selected.kind === 'some' && count !== undefined && (count === 'more' || count > selected.ids.size) && (
-          <Button onPress={selectAll}>
-            {count === 'more' ? t('users_select_all_many') : tn('users_select_all', count)}
-          </Button>
-        )}
+        {selected.kind === 'some' &&
+          count !== undefined &&
+          (typeof count !== 'number' || count > selected.ids.size) && (
+            <Button onPress={selectAll}>
+              {typeof count === 'number' ? tn('users_select_all', count) : t('users_select_all_many')}
+            </Button>
+          )}
         <span class="selection-actions">
           {canUse('update', 'users', 'role') && can('read', 'roles') && (
             <Button icon="role" onPress={() => setAction({ kind: 'role' })}>
@@ -76,5 +78,5 @@ export function SelectionBar({ selected, count, selectAll, clear }: Props) {
 function selectedText(selected: Selected, count: Count): string {
   if (selected.kind === 'some') return tn('users_selected', selected.ids.size);
   if (typeof count === 'number') return tn('users_selected', count - selected.without.size);
-  return tn('users_selected_more', maxCounted);
+  return count === undefined ? t('users_selected_all') : tn('users_selected_more', count.moreThan);
 }
