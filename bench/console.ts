@@ -30,7 +30,7 @@ const more = [
       from (select id, row_number() over (order by id) as n from users) numbered) events`,
   `update users set password = null where email like 'member%41@example.com'`,
   `update users set tfa_secret = 'set by the benchmark' where email like 'member%61@example.com'`,
-  `update user_uses set last_access = now() - interval '400 days' from users where id = "user" and email like 'member%81@example.com'`,
+  `update user_uses set last_access = now() - interval '400 days' - random() * interval '200 days' from users where id = "user" and email like 'member%81@example.com'`,
   `insert into roles (name) values ('Temps'), ('Customers')`,
   `update users set role = (select id from roles where name = 'Temps') where email in (${Array.from({ length: 300 }, (_, n) => `'${memberEmail(n + 500)}'`).join()})`,
   'vacuum analyze',

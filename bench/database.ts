@@ -179,8 +179,12 @@ async function filling(users: number): Promise<string[]> {
     `insert into roles (name) select 'Role ' || n from generate_series(1, 20) n`,
     `with made as (insert into policies (name, app_access) values ('Members', true) returning id)
       insert into role_policies (role, policy) select roles.id, made.id from roles, made where roles.name like 'Role %'`,
-    `insert into users (${userColumns}, role)
-      select ${userColumns}, ${roleOfUser('roles')} from (${usersQuery(users, `'${password}'`)}) generated`,
+    // The service creates IDs in the order of time, so a list in this order reads the pages of the table one after the other.
+    `insert into users (id, created_at, ${userColumns}, role)
+      select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid, at,
+        ${userColumns}, ${roleOfUser('roles')}
+      from (select *, date_trunc('milliseconds', now() - (${users} - n) * interval '1 minute') as at
+        from (${usersQuery(users, `'${password}'`)}) generated) dated`,
     `update user_uses set last_access = date_trunc('milliseconds', now() - random() * interval '300 days')
       from users where id = "user" and email ~ '[1-9]@'`,
     `insert into sessions (id, "user", token_hash, created_at, last_used_at, expires_at)

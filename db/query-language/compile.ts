@@ -247,12 +247,9 @@ export function createCompiler(access: AccessView): Compiler {
           const value = compiler.field(row, filter.field);
           const reached = reach(value);
           const field = valueField(row, filter.field);
-          const compared = comparison(reached, field, operator, values);
           const coarse = reached === value ? compiler.coarse(row, filter.field) : undefined;
-          const implied = coarse && coarseComparison(coarse, field, operator, values);
-          if (!implied) return compared;
-          // Both say the same, and PostgreSQL would take them for two conditions, and expect far too few rows.
-          return operator === 'null' || operator === 'nnull' ? implied : sql`(${implied} and ${compared})`;
+          const indexed = coarse && indexedComparison(coarse, value, field, operator, values);
+          return indexed ?? comparison(reached, field, operator, values);
         }
         case 'reachable':
           addPart();
@@ -429,29 +426,36 @@ function comparison(value: SQL, field: ValueField, operator: Operator, values: r
   return compiled[operator]();
 }
 
-/** A comparison of the approximate value that follows from a comparison of the exact one. It lets the database use the index. */
-function coarseComparison(
-  { value, round }: { value: SQL; round(value: SQL): SQL },
+/**
+ * A comparison for which the database uses the index of the approximate value. The two values are compared as a pair: with two conditions,
+ * which PostgreSQL takes for independent, it would expect far too few rows.
+ */
+function indexedComparison(
+  { value: indexed, round }: { value: SQL; round(value: SQL): SQL },
+  value: SQL,
   field: ValueField,
   operator: Operator,
   values: readonly Scalar[],
 ): SQL | undefined {
-  const [first = sql`null`, second = sql`null`] = values.slice(0, 2).map((item) => round(typed(field, item)));
+  const compare = (sign: SQL, other = sql`null`) => sql`(${indexed}, ${value}) ${sign} (${round(other)}, ${other})`;
+  const [first, second] = values.slice(0, 2).map((item) => typed(field, item));
   switch (operator) {
     case 'eq':
-      return sql`${value} = ${first}`;
+      return compare(sql`=`, first);
     case 'lt':
+      return compare(sql`<`, first);
     case 'lte':
-      return sql`${value} <= ${first}`;
+      return compare(sql`<=`, first);
     case 'gt':
+      return compare(sql`>`, first);
     case 'gte':
-      return sql`${value} >= ${first}`;
+      return compare(sql`>=`, first);
     case 'between':
-      return sql`${value} between ${first} and ${second}`;
+      return sql`(${compare(sql`>=`, first)} and ${compare(sql`<=`, second)})`;
     case 'null':
-      return sql`${value} is null`;
+      return sql`${indexed} is null`;
     case 'nnull':
-      return sql`${value} is not null`;
+      return sql`${indexed} is not null`;
     default:
       return undefined;
   }

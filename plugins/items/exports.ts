@@ -150,7 +150,8 @@ export function createExports(
     };
 
     while (left > 0) {
-      const size = Math.min(left, chunk);
+      // The first part only needs a few keys, so that the download begins at once.
+      const size = Math.min(left, hasBegun ? chunk : partSize);
       const page = { ...wanted, fields: new Map(), after, offset, limit: size, hasPositions: true };
       const found = await patiently(caller, hasBegun, () =>
         readItems(dbOf(caller), collection, page, view, start.limits.read),

@@ -12,6 +12,9 @@ export interface Page<T> extends Omit<Loaded<readonly T[]>, 'reload'> {
   previous: (() => void) | undefined;
 }
 
+/** How many items a page has, unless its screen says otherwise. */
+export const pageSize = 50;
+
 /**
  * Reads a list page by page, with cursors: every page takes the same time, however many items there are. The URL contains the cursor, so a
  * page has a link, and the back button leads from an item to the page it was opened from.
@@ -20,7 +23,7 @@ export interface Page<T> extends Omit<Loaded<readonly T[]>, 'reload'> {
 export function usePage<T>(
   path: PathWith<'get'> | undefined,
   query: Query,
-  { limit = 50, refreshMs = 0 }: { limit?: number; refreshMs?: number } = {},
+  { limit = pageSize, refreshMs = 0 }: { limit?: number; refreshMs?: number } = {},
 ): Page<T> {
   const [{ cursor, page }, change] = useUrlState<'cursor' | 'page'>();
   const state = useHistoryState<{ cursors?: readonly string[] } | null>();

@@ -76,12 +76,13 @@ export default function NewRole() {
       if (chosen) await remove('/policies/{id}', undefined, { params: { id: ids.policy } });
       throw failure;
     }
-    void changed('roles', 'policies', 'permissions');
     toast(t('new_role_created', { name: role.name }), {
       link: { href: `/roles/${ids.role}/members?add=members`, text: t('role_add_members') },
     });
     discard();
     navigate(`/roles/${ids.role}`, { replace: true });
+    // What this screen asked for is no longer needed by then.
+    setTimeout(() => changed('roles', 'policies', 'permissions'));
   };
   return (
     <Screen title={t('roles_new')} lead={t('new_role_lead')} parent={{ href: '/roles', text: t('nav_roles') }}>

@@ -31,8 +31,11 @@ import { useSelection } from './selection.js';
 import { SelectionBar } from './selection-bar.js';
 import { type ViewState, Views } from './views.js';
 
-/** New users first: their IDs are in the order in which they were created, and are indexed. */
-const usualSort = '-id';
+/**
+ * New users first: their IDs are in the order in which they were created, and are indexed. Of those who stay away, those who have been away
+ * the longest: there is an index for this, too, which also finds them.
+ */
+const usualSort = (filter: string) => (/"last_access"\s*:\s*\{\s*"_lt/.test(filter) ? 'last_access' : '-id');
 /** What people filter by most. */
 const usualFilters = [
   'status',
@@ -49,7 +52,7 @@ const usualFilters = [
 export default function Users() {
   const access = useAccess();
   const [state, change] = useUrlState<keyof ViewState>();
-  const { q = '', filter = '', sort = usualSort } = state;
+  const { q = '', filter = '', sort = usualSort(filter) } = state;
   const chosen = columnNames(access, state.columns);
   const isCompact = state.density === 'compact';
   const { can, canUse } = access;
@@ -59,6 +62,7 @@ export default function Users() {
   const exported = { ...selecting, sort, fields: exportedFields(access, chosen) };
   const isOnlyPage = list.data !== undefined && list.number === 1 && !list.next && !list.isLoading;
   const count = useCount(selecting, {
+    sort: usualSort(filter),
     isLoading: list.isLoading,
     known: isOnlyPage ? list.data?.length : undefined,
   });
