@@ -34,14 +34,16 @@ const names = [
   'Mateo García',
   'Wei Zhang',
 ];
+const signedUp: string[] = [];
 for (const [index, name] of names.entries()) {
   const [first_name = '', last_name = ''] = name.split(' ');
   const email = `${first_name}.${last_name}@example.com`.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
   const status = index === 4 ? 'suspended' : index % 5 === 3 ? 'invited' : 'active';
-  await call('POST', '/users', { first_name, last_name, email, status, role: roles[index % 3] });
+  const { id } = await call('POST', '/users', { first_name, last_name, email, status, role: roles[index % 3] });
+  if (status !== 'invited') signedUp.push(String(id));
 }
 await app.db.execute(sql`update user_uses set last_access = now() - random() * interval '9 days'
-  from users where id = "user" and status <> 'invited' and email <> ${administrator.email}`);
+  where "user" = any(${`{${signedUp.join()}}`}::uuid[])`);
 await app.db.execute(sql`
   insert into activity_counts (unit, series, start, count)
   select 'day', series, day, greatest(1, round((base * (1 + 0.02 * n) * (case when extract(isodow from day) > 5 then 0.55 else 1 end)
