@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { type Browser, chromium, type Page } from 'playwright-core';
-import { admin, fillDatabase, memberEmail, runStatements } from './database.js';
+import { admin, fillDatabase, memberEmail, runStatements, timedId } from './database.js';
 import { serviceFile, startServer } from './processes.js';
 
 const { values } = parseArgs({
@@ -23,7 +23,7 @@ const readable = 'id first_name last_name email title status role last_access pr
 /** What a mature project has in addition: events, locked users, users without a password, and others who stay away. */
 const more = [
   `insert into activity (id, timestamp, action, outcome, reason, "user", collection, item, ip, seal, position, hash)
-    select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid, at, 'login',
+    select ${timedId('at', 'n')}, at, 'login',
       case when n % 10 = 0 then 'failure' else 'success' end, case when n % 10 = 0 then 'wrong_password' end,
       case when n % 10 > 0 then id end, 'users', id::text, '192.0.2.' || n % 250, md5(n::text), -n, md5(n::text)
     from (select id, n, date_trunc('milliseconds', now() - n * interval '20 seconds') as at

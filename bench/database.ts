@@ -170,6 +170,15 @@ export const roleOfUser = (table: string) =>
   `(select array_agg(id order by name) from ${table} where name like 'Role %')[1 + n % 20]`;
 
 /**
+ * An SQL expression for an ID as the service creates it: its order is that of time, so a list in this order reads the pages of a table one
+ * after the other.
+ * @param at the time
+ * @param n a number that makes it unique
+ */
+export const timedId = (at: string, n: string) =>
+  `(lpad(to_hex((extract(epoch from ${at}) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(${n}), 12, '0'))::uuid`;
+
+/**
  * Twenty roles with the rights of an app user, assigned to the users in rotation. One user in ten has never used the API. Every
  * active user has a session.
  */
@@ -179,10 +188,8 @@ async function filling(users: number): Promise<string[]> {
     `insert into roles (name) select 'Role ' || n from generate_series(1, 20) n`,
     `with made as (insert into policies (name, app_access) values ('Members', true) returning id)
       insert into role_policies (role, policy) select roles.id, made.id from roles, made where roles.name like 'Role %'`,
-    // The service creates IDs in the order of time, so a list in this order reads the pages of the table one after the other.
     `insert into users (id, created_at, ${userColumns}, role)
-      select (lpad(to_hex((extract(epoch from at) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(n), 12, '0'))::uuid, at,
-        ${userColumns}, ${roleOfUser('roles')}
+      select ${timedId('at', 'n')}, at, ${userColumns}, ${roleOfUser('roles')}
       from (select *, date_trunc('milliseconds', now() - (${users} - n) * interval '1 minute') as at
         from (${usersQuery(users, `'${password}'`)}) generated) dated`,
     `update user_uses set last_access = date_trunc('milliseconds', now() - random() * interval '300 days')

@@ -52,7 +52,9 @@ const usualFilters = [
 export default function Users() {
   const access = useAccess();
   const [state, change] = useUrlState<keyof ViewState>();
-  const { q = '', filter = '', sort = usualSort(filter) } = state;
+  const { q = '', filter = '' } = state;
+  const usual = usualSort(filter);
+  const sort = state.sort ?? usual;
   const chosen = columnNames(access, state.columns);
   const isCompact = state.density === 'compact';
   const { can, canUse } = access;
@@ -62,7 +64,7 @@ export default function Users() {
   const exported = { ...selecting, sort, fields: exportedFields(access, chosen) };
   const isOnlyPage = list.data !== undefined && list.number === 1 && !list.next && !list.isLoading;
   const count = useCount(selecting, {
-    sort: usualSort(filter),
+    sort: usual,
     isLoading: list.isLoading,
     known: isOnlyPage ? list.data?.length : undefined,
   });
