@@ -196,7 +196,7 @@ t.test('users can start over if the code is late, and too many wrong codes are b
     const answer = page.waitForResponse('**/auth/login/forum');
     await field.fill(`00000${tries}`);
     await answer;
-    await page.locator('#provider-code:not([aria-busy])').waitFor();
+    await page.locator('#provider-code [type=submit]:not([aria-busy])').waitFor();
   }
   t.match(await person.said('alert'), /Too many attempts\. Try again in (29|30) seconds\./);
   await saveScreenshot(person, 'too-often');

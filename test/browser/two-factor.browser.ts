@@ -270,7 +270,7 @@ t.test('after too many wrong codes, the page says when to try again', async (t) 
     const answer = person.page.waitForResponse('**/auth/login');
     await person.page.locator('#otp').fill(`00000${tries}`);
     await answer;
-    await person.page.locator('#login:not([aria-busy])').waitFor();
+    await person.page.locator('#login [type=submit]:not([aria-busy])').waitFor();
   }
   t.match(await person.said('alert'), /Too many attempts\. Try again in (29|30) seconds\./);
 });
