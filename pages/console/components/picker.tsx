@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { PathWith } from '../api/types.js';
 import { useApi } from '../api/use-api.js';
 import { useUserSearch } from '../api/use-user-search.js';
@@ -38,7 +38,8 @@ const asPicked = (found: Found): Picked => {
 /** A value that follows another one after a pause. */
 export function useLater<T>(value: T, delayMs = pauseMs): T {
   const [later, setLater] = useState(value);
-  useEffect(() => {
+  // With `useEffect`, the pause would begin only after the next frame.
+  useLayoutEffect(() => {
     const timer = setTimeout(() => setLater(value), delayMs);
     return () => clearTimeout(timer);
   }, [value, delayMs]);

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { t } from '../texts.js';
 import { Icon } from './icon.js';
 import { useLater } from './picker.js';
@@ -14,7 +14,7 @@ interface Props {
 export function SearchField({ label, value, onSearch }: Props) {
   const [typed, setTyped] = useState(value);
   const later = useLater(typed.trim());
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (later !== value) onSearch(later);
   }, [later]);
   useEffect(() => {

@@ -6,8 +6,8 @@ import { pageSize } from '../../app/use-page.js';
 /** Up to this number of users in all, every count is exact, and every list can be sorted by any column. */
 const maxUsers = 10_000;
 
-/** The same for those that match a filter, if there are more users. To find as many, the database reads many times more. */
-const maxMatches = 1_000;
+/** If there are more users, the matches of a filter are counted up to this number, by reading their IDs. Every caller may read as many. */
+const maxMatches = 500;
 
 /** How many users match. Undefined: not known yet. */
 export type Count = number | { moreThan: number } | undefined;
@@ -21,8 +21,9 @@ interface List {
 }
 
 /**
- * Counts what a query selects, without reading a large table: first asks whether there are many users, and whether many of them match, and
- * counts only if not. It begins once the list is there, which therefore appears sooner, and may contain all items.
+ * Counts what a query selects, without reading a large table: asks whether there are many users and for the first matches of a filter, and
+ * counts all matches only if there are few users. It begins once the list is there, which therefore appears sooner, and may contain all
+ * items.
  */
 export function useCount(query: { filter: string; search: string }, { sort, isLoading, known }: List): Count {
   const wanted = JSON.stringify(query);
@@ -33,21 +34,25 @@ export function useCount(query: { filter: string; search: string }, { sort, isLo
   const useUsers = (isNeeded: boolean, asked: Query) =>
     useApi(isNeeded ? '/users' : undefined, { query: { fields: 'id', limit: 1, ...asked } });
 
-  const areMany = hasItems(useUsers(isUnknown, { sort: 'id', offset: maxUsers }));
-  // To find the thousandth match of a search, the database may have to compare the texts of a hundred thousand users.
-  const asksForMatches = isUnknown && query.filter !== '' && query.search === '';
-  const manyMatch = hasItems(useUsers(asksForMatches, { ...query, sort, offset: maxMatches }));
-  const isCountable = isUnknown && (areMany === false || manyMatch === false);
-  const counted = useUsers(isCountable, { ...query, meta: 'filter_count' });
+  const beyond = lengthOf(useUsers(isUnknown, { sort: 'id', offset: maxUsers }));
+  // To find as many matches of a search, the database may have to compare the texts of a hundred thousand users.
+  const readsMatches = isUnknown && query.filter !== '' && query.search === '';
+  const matches = useUsers(readsMatches, { ...query, sort, limit: maxMatches + 1 });
+  const matching = readsMatches ? lengthOf(matches) : undefined;
+  const isWaiting = !isUnknown || (readsMatches && matching === undefined && !matches.failure);
+  const areFew = matching !== undefined && matching <= maxMatches;
+  const counted = useUsers(!isWaiting && !areFew && beyond === 0, { ...query, meta: 'filter_count' });
 
   if (known !== undefined) return known;
-  if (isCountable) return counted.isLoading ? undefined : counted.data?.meta?.filter_count;
-  if (!isUnknown || !areMany) return undefined;
-  if (query.search !== '') return { moreThan: pageSize };
-  if (query.filter === '') return { moreThan: maxUsers };
-  return manyMatch ? { moreThan: maxMatches } : undefined;
+  if (isWaiting) return undefined;
+  if (areFew) return matching;
+  if (beyond === undefined) return undefined;
+  if (beyond === 0) return counted.isLoading ? undefined : counted.data?.meta?.filter_count;
+  if (query.filter === '' && query.search === '') return { moreThan: maxUsers };
+  // A service can be configured to return fewer items than are requested here.
+  return { moreThan: matching === undefined ? pageSize : maxMatches };
 }
 
-/** Undefined: not known yet. While a response is loading, there may still be that of the previous query. */
-const hasItems = ({ data, isLoading }: Loaded<{ data?: unknown[] }>): boolean | undefined =>
-  isLoading || !data ? undefined : (data.data ?? []).length > 0;
+/** Undefined: not known. While a response is loading, and after a failure, there may still be that of the previous query. */
+const lengthOf = ({ data, isLoading, failure }: Loaded<{ data?: unknown[] }>): number | undefined =>
+  isLoading || failure || !data ? undefined : (data.data ?? []).length;
