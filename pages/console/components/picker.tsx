@@ -8,7 +8,7 @@ import { Combobox } from './combobox.js';
 import { fullName } from './person.js';
 
 /** Milliseconds without typing before the server is asked. */
-const pauseMs = 100;
+const pauseMs = 50;
 const maxSuggestions = 20;
 
 const kinds = {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { Link, useLocation, useRouter } from 'wouter-preact';
 import { t } from '../texts.js';
 import { Icon } from './icon.js';
@@ -22,6 +22,7 @@ export interface Selection {
 interface Props<T> {
   /** What the rows are, for screen readers. */
   label: string;
+  /** If these are the same objects as before, only rows that have changed are drawn again. */
   columns: readonly Column<T>[];
   rows: readonly T[] | undefined;
   rowKey: (row: T) => string;
@@ -32,6 +33,8 @@ interface Props<T> {
   /** As in the query language: `-` in front reverses the order. */
   sort?: string;
   onSort?: (sort: string) => void;
+  /** Whether the list can be sorted by the field of a column at the moment. Default: always. */
+  canSortBy?: (field: string) => boolean;
   selection?: Selection;
   isLoading?: boolean;
   /** What to do when there are no rows. */
@@ -46,8 +49,7 @@ const skeletonRows = 8;
  * it.
  */
 export function Table<T>(props: Props<T>) {
-  const { label, columns, rows, rowKey, rowName, href, sort, onSort, selection, isLoading = false } = props;
-  const body = useRef<HTMLTableSectionElement>(null);
+  const { label, columns, rows, rowKey, rowName, href, sort, selection, isLoading = false } = props;
   const [, navigate] = useLocation();
   const { base } = useRouter();
   const keys = (rows ?? []).map(rowKey);
@@ -64,7 +66,38 @@ export function Table<T>(props: Props<T>) {
     else return;
     event.preventDefault();
   };
+  const onClick = (event: MouseEvent) => {
+    const { target } = event;
+    const isReading = !getSelection()?.isCollapsed;
+    if (!href || isReading || !(target instanceof Element) || target.closest('a, button, input, label')) return;
+    const row = rows?.find((row) => rowKey(row) === keyAt(target));
+    if (row === undefined) return;
+    if (event.metaKey || event.ctrlKey) open(`${base}${href(row)}`);
+    else navigate(href(row));
+  };
+  const onChange = ({ target }: Event) => {
+    const key = target instanceof HTMLInputElement && target.closest('.select-cell') ? keyAt(target) : undefined;
+    if (key !== undefined) selection?.toggle([key], (target as HTMLInputElement).checked);
+  };
+  // Drawing the rows takes most of the time of a list, and most changes of a screen leave them as they are.
+  const drawn = useMemo(
+    () =>
+      rows?.map((row) => (
+        <Row
+          key={rowKey(row)}
+          rowKey={rowKey(row)}
+          row={row}
+          name={rowName(row)}
+          columns={columns}
+          href={href?.(row)}
+          isSelected={selection?.isSelected(rowKey(row))}
+        />
+      )),
+    [rows, columns, selection && keys.map(selection.isSelected).join()],
+  );
 
+  const sorter = ({ sort: field }: Column<T>) =>
+    field !== undefined && (props.canSortBy?.(field) ?? true) ? props.onSort : undefined;
   if (rows?.length === 0 && !isLoading) return <>{props.empty}</>;
   return (
     <div class={`table-frame ${props.isCompact ? 'is-compact' : ''}`} aria-busy={isLoading}>
@@ -86,69 +119,55 @@ export function Table<T>(props: Props<T>) {
               </th>
             )}
             {columns.map((column) => (
-              <Heading key={column.key} column={column} sort={sort} onSort={onSort} />
+              <Heading key={column.key} column={column} sort={sort} onSort={sorter(column)} />
             ))}
           </tr>
         </thead>
-        <tbody ref={body} onKeyDown={onKeyDown}>
-          {rows === undefined
-            ? Array.from({ length: skeletonRows }, (_, index) => (
-                <tr key={index} class="skeleton-row">
-                  {selection && <td class="select-cell" />}
-                  {columns.map(({ key }) => (
-                    <td key={key}>
-                      <span class="bar" />
-                    </td>
-                  ))}
-                </tr>
-              ))
-            : rows.map((row) => {
-                const key = rowKey(row);
-                const target = href?.(row);
-                return (
-                  <tr
-                    key={key}
-                    data-row={key}
-                    class={target === undefined ? '' : 'is-link'}
-                    aria-selected={selection ? selection.isSelected(key) : undefined}
-                    onClick={(event) => {
-                      const isControl =
-                        event.target instanceof Element && event.target.closest('a, button, input, label');
-                      const isReading = !getSelection()?.isCollapsed;
-                      if (target === undefined || isControl || isReading) return;
-                      if (event.metaKey || event.ctrlKey) open(`${base}${target}`);
-                      else navigate(target);
-                    }}
-                  >
-                    {selection && (
-                      <td class="select-cell">
-                        <input
-                          type="checkbox"
-                          aria-label={t('select_named', { name: rowName(row) })}
-                          checked={selection.isSelected(key)}
-                          onChange={(event) => selection.toggle([key], event.currentTarget.checked)}
-                        />
-                      </td>
-                    )}
-                    {columns.map((column, index) => (
-                      <td
-                        key={column.key}
-                        class={`${index === 0 ? 'is-main' : ''} ${column.align === 'end' ? 'is-end' : ''}`}
-                        data-title={index === 0 ? undefined : column.title}
-                      >
-                        {index === 0 && target !== undefined ? (
-                          <Link href={target}>{column.cell(row)}</Link>
-                        ) : (
-                          column.cell(row)
-                        )}
-                      </td>
-                    ))}
-                  </tr>
-                );
-              })}
+        <tbody onKeyDown={onKeyDown} onClick={onClick} onChange={onChange}>
+          {drawn ??
+            Array.from({ length: skeletonRows }, (_, index) => (
+              <tr key={index} class="skeleton-row">
+                {selection && <td class="select-cell" />}
+                {columns.map(({ key }) => (
+                  <td key={key}>
+                    <span class="bar" />
+                  </td>
+                ))}
+              </tr>
+            ))}
         </tbody>
       </table>
     </div>
+  );
+}
+
+interface RowProps<T> extends Pick<Props<T>, 'columns'> {
+  row: T;
+  rowKey: string;
+  name: string;
+  href: string | undefined;
+  /** Undefined: rows cannot be selected. */
+  isSelected: boolean | undefined;
+}
+
+function Row<T>({ row, rowKey, name, columns, href, isSelected }: RowProps<T>) {
+  return (
+    <tr data-row={rowKey} class={href === undefined ? '' : 'is-link'} aria-selected={isSelected}>
+      {isSelected !== undefined && (
+        <td class="select-cell">
+          <input type="checkbox" aria-label={t('select_named', { name })} checked={isSelected} />
+        </td>
+      )}
+      {columns.map((column, index) => (
+        <td
+          key={column.key}
+          class={`${index === 0 ? 'is-main' : ''} ${column.align === 'end' ? 'is-end' : ''}`}
+          data-title={index === 0 ? undefined : column.title}
+        >
+          {index === 0 && href !== undefined ? <Link href={href}>{column.cell(row)}</Link> : column.cell(row)}
+        </td>
+      ))}
+    </tr>
   );
 }
 
@@ -183,6 +202,8 @@ function Heading<T>({ column, sort, onSort }: HeadingProps<T>) {
 
 const rowLink = (row: Element | null | undefined): HTMLElement | null | undefined =>
   row?.querySelector<HTMLElement>('td a') ?? row?.querySelector<HTMLElement>('button, input');
+
+const keyAt = (element: Element): string | undefined => element.closest('tr')?.dataset.row;
 
 const focusedRow = (): Element | null | undefined => document.activeElement?.closest('[data-row]');
 

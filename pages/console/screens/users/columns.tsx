@@ -110,21 +110,16 @@ function cell({ name, type }: Field, row: Row): ComponentChildren {
   );
 }
 
-/** How the list can be sorted: by anything while few users match, and by what is indexed otherwise. */
-const indexed = new Set(['last_access', 'role']);
+/** What a list of many users can be sorted by, because it is indexed. */
+export const indexed = new Set(['last_access', 'role']);
 
-export function columnsOf(
-  { canUse }: Access,
-  names: readonly string[],
-  { sortsByAll }: { sortsByAll: boolean },
-): Column<Row>[] {
+export function columnsOf({ canUse }: Access, names: readonly string[]): Column<Row>[] {
   const sortOfName = ['last_name', 'email'].find((name) => canUse('read', 'users', name));
-  const sort = (field: string) => (sortsByAll || indexed.has(field) ? { sort: field } : {});
   return [
     {
       key: 'name',
       title: t('users_name'),
-      ...(sortOfName === undefined ? {} : sort(sortOfName)),
+      ...(sortOfName === undefined ? {} : { sort: sortOfName }),
       cell: (user) => <PersonCell person={user} id={user.id} />,
     },
     ...names.map((name): Column<Row> => {
@@ -133,7 +128,7 @@ export function columnsOf(
       return {
         key: name,
         title: fieldText(name),
-        ...(isSortable ? sort(name) : {}),
+        ...(isSortable ? { sort: name } : {}),
         cell: (user) => cell(field, user),
       };
     }),

@@ -1,3 +1,4 @@
+import { useMemo } from 'preact/hooks';
 import { searchingUsers } from '../../api/user-search.js';
 import { useAccess } from '../../app/access.js';
 import { useShortcuts } from '../../app/screen-shortcuts.js';
@@ -20,6 +21,7 @@ import {
   columnNames,
   columnsOf,
   exportedFields,
+  indexed,
   listedFields,
   type Row,
   usualColumns,
@@ -68,7 +70,7 @@ export default function Users() {
     isLoading: list.isLoading,
     known: isOnlyPage ? list.data?.length : undefined,
   });
-  const columns = columnsOf(access, chosen, { sortsByAll: typeof count === 'number' });
+  const columns = useMemo(() => columnsOf(access, chosen), [access, chosen.join()]);
   // What is on the screen still belongs to the previous query.
   const isRefused = list.failure !== undefined && ['INVALID_QUERY', 'FORBIDDEN'].includes(list.failure.code);
   const selection = useSelection(selecting);
@@ -172,6 +174,7 @@ export default function Users() {
           href={({ id }) => `/users/${id}`}
           sort={sort}
           onSort={(next) => change({ sort: next })}
+          canSortBy={(field) => typeof count === 'number' || indexed.has(field)}
           {...(maySelect ? { selection: selection.table } : {})}
           isLoading={list.isLoading}
           isCompact={isCompact}
