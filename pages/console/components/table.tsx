@@ -22,7 +22,7 @@ export interface Selection {
 interface Props<T> {
   /** What the rows are, for screen readers. */
   label: string;
-  /** If these are the same objects as before, only rows that have changed are drawn again. */
+  /** As long as this is the same array, cells must depend only on their rows: they are not drawn again otherwise. */
   columns: readonly Column<T>[];
   rows: readonly T[] | undefined;
   rowKey: (row: T) => string;
