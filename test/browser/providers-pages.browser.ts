@@ -14,6 +14,7 @@ import {
   saveScreenshot,
   signIn,
   startBrowser,
+  waitForForm,
   waitForOwnAccount,
 } from '../helpers/browser/browser.js';
 import { startOauth2Server } from '../helpers/providers/oauth2-server.js';
@@ -196,7 +197,7 @@ t.test('users can start over if the code is late, and too many wrong codes are b
     const answer = page.waitForResponse('**/auth/login/forum');
     await field.fill(`00000${tries}`);
     await answer;
-    await page.locator('#provider-code [type=submit]:not([aria-busy])').waitFor();
+    await waitForForm(person, '#provider-code');
   }
   t.match(await person.said('alert'), /Too many attempts\. Try again in (29|30) seconds\./);
   await saveScreenshot(person, 'too-often');

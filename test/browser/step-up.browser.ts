@@ -11,6 +11,7 @@ import {
   saveScreenshot,
   signIn,
   startBrowser,
+  waitForForm,
   waitForOwnAccount,
 } from '../helpers/browser/browser.js';
 import { codeIn, mailsTo, otherCode } from '../helpers/mail/mails.js';
@@ -117,7 +118,7 @@ t.test('nothing changes if the user does not confirm their identity', async (t) 
     await says(person, 'The password is incorrect. Try again.');
     await leave();
     await dialog(person).waitFor({ state: 'hidden' });
-    await page.locator('#password-form [type=submit]:not([aria-busy])').waitFor();
+    await waitForForm(person, '#password-form');
     await nextFrames(person);
     t.equal(await page.locator('[data-alert]:not(:empty), [data-status]:not(:empty)').count(), 0);
     t.equal(await page.locator('.fault:not(:empty)').count(), 0);

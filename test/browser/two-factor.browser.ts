@@ -12,6 +12,7 @@ import {
   signIn,
   startBrowser,
   visibleText,
+  waitForForm,
   waitForOwnAccount,
 } from '../helpers/browser/browser.js';
 import { freePort, listen } from '../helpers/servers/ports.js';
@@ -270,7 +271,7 @@ t.test('after too many wrong codes, the page says when to try again', async (t) 
     const answer = person.page.waitForResponse('**/auth/login');
     await person.page.locator('#otp').fill(`00000${tries}`);
     await answer;
-    await person.page.locator('#login [type=submit]:not([aria-busy])').waitFor();
+    await waitForForm(person, '#login');
   }
   t.match(await person.said('alert'), /Too many attempts\. Try again in (29|30) seconds\./);
 });

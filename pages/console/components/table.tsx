@@ -49,12 +49,13 @@ const skeletonRows = 8;
  * it.
  */
 export function Table<T>(props: Props<T>) {
-  const { label, columns, rows, rowKey, rowName, href, sort, selection, isLoading = false } = props;
+  const { label, columns, rows, rowKey, rowName, href, sort, onSort, canSortBy, selection, isLoading = false } = props;
   const [, navigate] = useLocation();
   const { base } = useRouter();
   const keys = (rows ?? []).map(rowKey);
-  const isAll = keys.length > 0 && keys.every((key) => selection?.isSelected(key));
-  const isSome = keys.some((key) => selection?.isSelected(key));
+  const marks = selection && keys.map(selection.isSelected);
+  const isSome = marks?.includes(true) ?? false;
+  const isAll = isSome && !marks?.includes(false);
 
   const moveTo = (row: Element | null | undefined) => row?.querySelector<HTMLElement>('a, button, input')?.focus();
   const onKeyDown = (event: KeyboardEvent) => {
@@ -82,7 +83,7 @@ export function Table<T>(props: Props<T>) {
   // Drawing the rows takes most of the time of a list, and most changes of a screen leave them as they are.
   const drawn = useMemo(
     () =>
-      rows?.map((row) => (
+      rows?.map((row, index) => (
         <Row
           key={rowKey(row)}
           rowKey={rowKey(row)}
@@ -90,14 +91,12 @@ export function Table<T>(props: Props<T>) {
           name={rowName(row)}
           columns={columns}
           href={href?.(row)}
-          isSelected={selection?.isSelected(rowKey(row))}
+          isSelected={marks?.[index]}
         />
       )),
-    [rows, columns, selection && keys.map(selection.isSelected).join()],
+    [rows, columns, marks?.join()],
   );
 
-  const sorter = ({ sort: field }: Column<T>) =>
-    field !== undefined && (props.canSortBy?.(field) ?? true) ? props.onSort : undefined;
   if (rows?.length === 0 && !isLoading) return <>{props.empty}</>;
   return (
     <div class={`table-frame ${props.isCompact ? 'is-compact' : ''}`} aria-busy={isLoading}>
@@ -119,7 +118,7 @@ export function Table<T>(props: Props<T>) {
               </th>
             )}
             {columns.map((column) => (
-              <Heading key={column.key} column={column} sort={sort} onSort={sorter(column)} />
+              <Heading key={column.key} column={column} sort={sort} onSort={onSort} canSortBy={canSortBy} />
             ))}
           </tr>
         </thead>
@@ -174,15 +173,16 @@ function Row<T>({ row, rowKey, name, columns, href, isSelected }: RowProps<T>) {
 interface HeadingProps<T> {
   column: Column<T>;
   sort: string | undefined;
-  onSort: ((sort: string) => void) | undefined;
+  onSort: Props<T>['onSort'];
+  canSortBy: Props<T>['canSortBy'];
 }
 
-function Heading<T>({ column, sort, onSort }: HeadingProps<T>) {
+function Heading<T>({ column, sort, onSort, canSortBy }: HeadingProps<T>) {
   const isSorted = column.sort !== undefined && sort?.replace(/^-/, '') === column.sort;
   const isDescending = isSorted && sort?.startsWith('-');
   const order = isSorted ? (isDescending ? 'descending' : 'ascending') : undefined;
   const className = column.align === 'end' ? 'is-end' : '';
-  if (column.sort === undefined || !onSort)
+  if (column.sort === undefined || !onSort || canSortBy?.(column.sort) === false)
     return (
       <th scope="col" class={className}>
         {column.title}

@@ -149,6 +149,10 @@ export async function signIn({ page, open }: Person, email: string, password: st
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
+/** Waits until a form has finished what it does. Its button is busy, and not the form itself. */
+export const waitForForm = ({ page }: Person, form: string) =>
+  page.locator(`${form} [type=submit]:not([aria-busy])`).waitFor();
+
 /** Waits for the account page of the signed-in user. */
 export async function waitForOwnAccount({ page }: Person): Promise<void> {
   await page.waitForURL(/\/account(\/(profile|security|sessions|connections|applications))?(\?|$)/);

@@ -6,7 +6,7 @@ import { pageSize } from '../../app/use-page.js';
 /** Up to this number of users in all, every count is exact, and every list can be sorted by any column. */
 const maxUsers = 10_000;
 
-/** If there are more users, the matches of a filter are counted up to this number, by reading their IDs. Every caller may read as many. */
+/** If there are more users, the matches of a filter are counted up to this number, by reading their IDs. The API usually allows that. */
 const maxMatches = 500;
 
 /** How many users match. Undefined: not known yet. */

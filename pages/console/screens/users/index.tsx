@@ -70,7 +70,7 @@ export default function Users() {
     isLoading: list.isLoading,
     known: isOnlyPage ? list.data?.length : undefined,
   });
-  const columns = useMemo(() => columnsOf(access, chosen), [access, chosen.join()]);
+  const columns = useMemo(() => columnsOf(access, chosen), [access, state.columns]);
   // What is on the screen still belongs to the previous query.
   const isRefused = list.failure !== undefined && ['INVALID_QUERY', 'FORBIDDEN'].includes(list.failure.code);
   const selection = useSelection(selecting);
