@@ -71,6 +71,27 @@ t.test('a role is created from a template that is shown as sentences and in numb
   t.strictSame(person.complaints(), []);
 });
 
+t.test('nothing of a role stays behind if the connection is lost while it is created', async (t) => {
+  const person = await signedIn();
+  const { page, open } = person;
+  await open('/console/roles/new?template=readonly');
+  await page.getByLabel('Name', { exact: true }).fill('Auditors');
+  const create = page.getByRole('button', { name: 'Create role' });
+  const isHere = async (path: string) => ((await read(person, `${path}?search=Auditors`)) as unknown[]).length > 0;
+  for (const lost of ['/permissions', '/roles']) {
+    await page.route(`**${lost}`, (route) => route.abort(), { times: 1 });
+    const policyGone = page.waitForResponse((response) => response.request().method() === 'DELETE');
+    await create.press('Enter');
+    await page.getByRole('alert').getByText('The service cannot be reached').waitFor();
+    t.equal((await policyGone).status(), 204);
+    t.equal(await isHere('/roles'), false, `without ${lost}`);
+    t.equal(await isHere('/policies'), false, `without ${lost}`);
+  }
+  await create.press('Enter');
+  await page.getByRole('heading', { name: 'Auditors', level: 1 }).waitFor();
+  t.equal(await isHere('/roles'), true);
+});
+
 t.test('a search that fails says so, and offers nothing', async () => {
   const { page, open } = await signedIn();
   await open('/console/roles/new');

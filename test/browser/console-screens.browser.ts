@@ -118,6 +118,17 @@ t.test('an administrator opens every screen', (t) => opensEverything(t, 'adminis
 t.test('a support desk opens some screens, none of which asks for more than it may read', (t) =>
   opensEverything(t, 'desk'),
 );
+t.test('the code of the other screens is loaded in the background, before anybody opens them', async (t) => {
+  const { page, open } = await signedIn();
+  const scripts: string[] = [];
+  await open('/console/emails');
+  await page.waitForLoadState('networkidle');
+  page.on('request', (request) => request.resourceType() === 'script' && scripts.push(request.url()));
+  await page.getByRole('link', { name: 'Policies' }).press('Enter');
+  await page.getByRole('heading', { name: 'Policies', level: 1 }).waitFor();
+  t.strictSame(scripts, []);
+});
+
 t.test('a member opens none', (t) => opensEverything(t, 'member'));
 
 t.test('without a session, every screen leads to the login page, and from there back', async (t) => {

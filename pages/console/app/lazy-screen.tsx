@@ -9,18 +9,30 @@ type Load = (typeof screens)[number]['load'];
 
 const loaded = new Map<Load, ComponentType<ScreenProps>>();
 
+async function prepare(load: Load): Promise<void> {
+  loaded.set(load, (await load()).default);
+}
+
+/** Resolves when the browser has nothing else to do. Safari cannot tell. */
+const idle = () => new Promise<unknown>((resolve) => (globalThis.requestIdleCallback ?? setTimeout)(resolve));
+
+/** Loads the code of screens in the background, so that nobody has to wait for it. What fails is loaded again when it is needed. */
+export async function preload(loads: readonly Load[]): Promise<void> {
+  for (const load of loads) {
+    await idle();
+    await prepare(load).catch(() => {});
+  }
+}
+
 /** Loads the code of a screen, and shows it. */
 export function LazyScreen({ load, params }: ScreenProps & { load: Load }) {
   const [, redraw] = useState(0);
   const [isGone, setIsGone] = useState(false);
   const Loaded = loaded.get(load);
   useEffect(() => {
-    if (loaded.has(load)) return;
-    load().then(
-      (module) => {
-        loaded.set(load, module.default);
-        redraw((count) => count + 1);
-      },
+    if (Loaded) return;
+    prepare(load).then(
+      () => redraw((count) => count + 1),
       // A new version of the service has other files, or the network is down.
       () => setIsGone(true),
     );

@@ -10,7 +10,7 @@ import { Toasts } from '../components/toast.js';
 import { page } from '../page-data.js';
 import { t, textIfAny } from '../texts.js';
 import { useAccess } from './access.js';
-import { LazyScreen } from './lazy-screen.js';
+import { LazyScreen, preload } from './lazy-screen.js';
 import { Palette, showPalette } from './palette.js';
 import { firstScreen, groups, screens } from './screens.js';
 import { SessionDialog } from './session-dialog.js';
@@ -31,6 +31,7 @@ export function Shell() {
   useEffect(() => {
     if (path === '/' && first !== '/') navigate(first, { replace: true });
   }, [path, first]);
+  useEffect(() => void preload(open.map(({ load }) => load)), []);
 
   return (
     <div class={`shell ${isNavigationOpen ? 'is-navigation-open' : ''}`}>

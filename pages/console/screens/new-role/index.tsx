@@ -68,13 +68,17 @@ export default function NewRole() {
 
   const save = async () => {
     if (chosen) await post('/policies', policy);
-    try {
-      if (permissions.length > 0) await post('/permissions', permissions);
-      await post('/roles', role);
-    } catch (failure) {
+    // Neither needs the other.
+    const [allowed, created] = await Promise.allSettled([
+      permissions.length > 0 ? post('/permissions', permissions) : undefined,
+      post('/roles', role),
+    ]);
+    const failed = [allowed, created].find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected') {
       // Nothing half-finished stays behind. Deleting the policy deletes its permissions.
+      if (created.status === 'fulfilled') await remove('/roles/{id}', undefined, { params: { id: ids.role } });
       if (chosen) await remove('/policies/{id}', undefined, { params: { id: ids.policy } });
-      throw failure;
+      throw failed.reason;
     }
     toast(t('new_role_created', { name: role.name }), {
       link: { href: `/roles/${ids.role}/members?add=members`, text: t('role_add_members') },
