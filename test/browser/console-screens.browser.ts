@@ -485,6 +485,20 @@ t.test('a user is found, suspended, and activated again without a mouse', async 
   t.strictSame(complaints(), []);
 });
 
+t.test('a menu and a dialog take the next key, even before they are drawn', async (t) => {
+  const { page, open } = await signedIn();
+  await open(`/console/users/${ada.id}`);
+  await page.getByRole('button', { name: 'Actions' }).waitFor();
+  /** What has the focus directly after an action. */
+  const focusedAfter = (act: string) =>
+    page.evaluate(`(async () => { ${act}; await null; return document.activeElement.getAttribute('role'); })()`);
+  t.equal(await focusedAfter(`document.querySelector('#content [aria-haspopup=menu]').click()`), 'menuitem');
+  await page.keyboard.press('Escape');
+  const shortcut = `new KeyboardEvent('keydown', { key: 'k', ctrlKey: true, bubbles: true })`;
+  t.equal(await focusedAfter(`document.body.dispatchEvent(${shortcut})`), 'combobox');
+  await page.keyboard.press('Escape');
+});
+
 t.test('the statistics name the days in UTC, in any time zone, and do not invent numbers', async (t) => {
   const { page, open, complaints } = await signedIn(administrator, { timezoneId: 'America/New_York' });
   await open('/console/overview?interval=month');

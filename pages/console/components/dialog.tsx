@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { render } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiFailure } from '../../kit/api-failure.js';
 import { t } from '../texts.js';
 import { Button } from './button.js';
@@ -22,7 +22,8 @@ interface Props {
 export function Dialog({ title, lead, onClose, role = 'dialog', size = 'small', children }: Props) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // With `useEffect`, what is typed before the next frame would still go to what is behind the dialog.
+  useLayoutEffect(() => {
     const dialog = element.current;
     const before = document.activeElement;
     dialog?.showModal();

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Icon, type IconName } from './icon.js';
 
 export interface MenuItem {
@@ -26,7 +26,8 @@ export function Menu({ label, isLabelShown = false, icon = 'more', items, kind =
   const button = useRef<HTMLButtonElement>(null);
   const available = items.filter((item) => item !== undefined && item !== false);
   const entries = () => [...(place.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
-  useEffect(() => {
+  // With `useEffect`, keys that are pressed before the next frame would still go to the button.
+  useLayoutEffect(() => {
     if (!isOpen) return;
     entries()[0]?.focus();
     const onPress = (event: Event) => {
