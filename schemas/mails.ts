@@ -53,7 +53,11 @@ const mail = Type.Object({
     },
   ),
   state: MailState,
-  user: Nullable(Uuid('The ID of the recipient. Null if only the address is known.')),
+  user: Nullable(
+    Uuid(
+      'The ID of the recipient. An email that anyone can request for an address has none until the first attempt to send it has found a user with this address.',
+    ),
+  ),
   email: Nullable(
     Type.String({
       description:
@@ -87,7 +91,7 @@ export const ListMailsQuery = Type.Object({
   state: Type.Optional(MailState),
   user: Type.Optional(
     Uuid(
-      'The ID of a user: returns only the emails to this user. Emails for which only an address is known are omitted. If there is no such user, the list is empty.',
+      'The ID of a user: returns only the emails to this user. An email that anyone can request for an address, such as for a password reset, is included from the first attempt to send it. If there is no such user, the list is empty.',
     ),
   ),
   limit: Type.Optional(

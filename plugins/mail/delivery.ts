@@ -1,4 +1,5 @@
 import type { Job } from '../../db/job-queue.js';
+import { storeRecipient } from '../../db/queries/mail/mails.js';
 import { findRecipient, findRecipientByEmail, type Recipient } from '../../db/queries/mail/recipients.js';
 import { matchesRegistrationFilter } from '../../db/queries/registration/registration-filter.js';
 import { extendRegistration, readRegistrations } from '../../db/queries/registration/registrations.js';
@@ -50,7 +51,7 @@ export interface DroppedMail {
 }
 
 export function createDelivery(
-  { config, db, clock, linkTokens, emailCodes, locales, rateLimits }: Services,
+  { config, db, databaseConnection, clock, linkTokens, emailCodes, locales, rateLimits }: Services,
   own: {
     templates: MailTemplates;
     transport: MailTransport;
@@ -98,7 +99,7 @@ export function createDelivery(
       notice: null,
       ...content,
     });
-    return { ...mail, kind, to: email };
+    return { ...mail, kind, to: email, user: recipient?.id };
   };
 
   /** Whether a link leads to one of the account pages and contains no text but its token. */
@@ -287,7 +288,8 @@ export function createDelivery(
       if (data.isOverLimit) return drop(id, data.kind, 'network', tooManyRequested);
       const written = await write(data);
       if (!written) return withoutRecipient;
-      const { kind, store, ...mail } = written;
+      const { kind, store, user, ...mail } = written;
+      if (user !== undefined && !('user' in data)) await storeRecipient(db, databaseConnection.schemas, id, user);
       const isKnown = data.requestedFrom !== undefined && (await isFamiliar(mail.to, data));
       const exceeded = await exceededLimit(job, kind, mail.to, isKnown);
       if (exceeded) return drop(id, kind, exceeded);
@@ -328,6 +330,8 @@ const notMeLifetime = 7 * 24 * 60 * minute;
 interface WrittenMail extends RenderedMail {
   kind: MailKind;
   to: string;
+  /** Undefined: the user no longer exists. */
+  user: string | undefined;
   /** Stores what the email contains, so that it can be used. The email must be sent only if it is stored. */
   store?: (isFamiliar: boolean) => ReturnType<typeof storeEmailCode>;
 }

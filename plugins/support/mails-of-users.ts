@@ -14,7 +14,7 @@ import { readableFields } from './readable-fields.js';
 
 /**
  * The emails in the queue. Callers who are not administrators need permissions on `mails`, and reach only emails to users whose rights
- * they have. An email for which only an address is known is not the email of a user.
+ * they have. An email for which only an address is known so far is not the email of a user.
  */
 export interface MailsOfUsers {
   /** The emails that the caller may read, with the fields that they may read, newest first. */

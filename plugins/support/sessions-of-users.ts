@@ -74,7 +74,8 @@ export function createSessionsOfUsers({ db, clock, activity }: Services): Sessio
       db.transaction(async (tx) => {
         await requireReach(tx, caller, user);
         if (!(await deleteSessionOf(tx, user, id, clock(), rulesToEnd(caller)))) throw new ApiError('FORBIDDEN');
-        await activity.record(tx, caller, [{ action: 'session_end', collection: 'sessions', item: id.toLowerCase() }]);
+        // The session is gone, but the history of the user remains.
+        await activity.record(tx, caller, [{ action: 'session_end', collection: 'users', item: user.toLowerCase() }]);
       }),
 
     endAll: (caller, user) =>

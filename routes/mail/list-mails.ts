@@ -12,7 +12,7 @@ export function listMails(app: App): void {
         tags: ['Emails'],
         summary: 'List queued emails',
         description:
-          'Returns the queued emails that you can read, newest first. Administrators can read all of them. Users with permission to read `mails` can read the emails to users whose rights they have; emails for which only an address is known are only for administrators. Fields that you cannot read are omitted.',
+          'Returns the queued emails that you can read, newest first. Administrators can read all of them. Users with permission to read `mails` can read the emails to users whose rights they have; emails for which only an address is known, either because it has no user or because no attempt has been made to send them yet, are only for administrators. Fields that you cannot read are omitted.',
         querystring: ListMailsQuery,
         response: {
           200: { ...MailListResponse, description: 'The emails.' },

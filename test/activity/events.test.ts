@@ -279,7 +279,7 @@ const done: Record<string, () => Promise<Done>> = {
   endSessionOfUser: async () => {
     const { id, session } = await signedIn();
     const response = await send('DELETE', `/users/${id}/sessions/${session}`);
-    return { response, rows: [byAdmin('session_end', 'sessions', session)] };
+    return { response, rows: [byAdmin('session_end', 'users', id)] };
   },
   endSessionsOfUser: async () => {
     const { id } = await signedIn();

@@ -19,7 +19,7 @@ import { startSmtp } from '../helpers/mail/smtp.js';
 import { freePort, listen } from '../helpers/servers/ports.js';
 import { startTestApp } from '../helpers/service/app.js';
 import { collectLog } from '../helpers/service/collect-log.js';
-import { createPolicy, createRole } from '../helpers/users/rights.js';
+import { createPolicy, createRole, policyWith } from '../helpers/users/rights.js';
 import { createUser, createUserWithToken } from '../helpers/users/users.js';
 
 async function start(t: Test, variables: Record<string, string> = {}, overrides: Overrides = {}) {
@@ -238,6 +238,34 @@ t.test('a failed email is stored; administrators can list it and retry it', asyn
   await deliver(() => smtp.mails.length > 0);
   t.equal(smtp.mails.length, 1);
   refused(t, await post(`/mails/${mail.id}/retry`, {}, admin.headers), 'FORBIDDEN', 'an email that was sent');
+});
+
+t.test('an email requested for an address is that of its user, from the first attempt to send it', async (t) => {
+  const { app, port, ask, deliver, get, post } = await start(t, { EMAIL_RETRY_LIMIT: '0' });
+  const admin = await createUserWithToken(app, { policies: [await createPolicy(app, { adminAccess: true })] });
+  const rights = (['read', 'update'] as const).map((action) => ({
+    collection: 'mails' as const,
+    action,
+    fields: ['*'],
+  }));
+  const desk = await createUserWithToken(app, { policies: [await policyWith(app, rights)] });
+  const user = await createUser(app);
+  await ask(user.email.toUpperCase());
+  await ask('nobody@example.com');
+  const mails = async (query: string, { headers } = admin) => (await get(`/mails${query}`, headers)).json().data;
+  t.strictSame(await mails(`?user=${user.id}`), []);
+  t.strictSame(await mails('', desk), []);
+
+  await app.mail.deliverNow();
+  t.match(await mails('?state=dropped'), [{ email: 'nobody@example.com', user: null }]);
+  const [failed, ...others] = await mails('', desk);
+  t.strictSame(others, []);
+  t.match(failed, { kind: 'reset', state: 'failed', user: user.id, can_retry: true });
+  t.strictSame(await mails(`?user=${user.id}`), [failed]);
+  t.equal((await post(`/mails/${failed.id}/retry`, {}, desk.headers)).statusCode, 204);
+  const smtp = await startSmtp(t, port);
+  await deliver(() => smtp.mails.length > 0);
+  t.match(await mails(`?user=${user.id}`, desk), [{ id: failed.id, state: 'sent' }]);
 });
 
 /** Responds to one step of a delivery with an error. */

@@ -50,7 +50,7 @@ export async function countQueuedMails(
   };
 }
 
-/** The recipient of a job. Null if only an address is known. */
+/** The recipient of a job. Null if only an address is known so far. */
 const userOfJob = sql.raw(`(data ->> 'user')::uuid`);
 
 /** The job table as emails, with the columns of the collection. */
@@ -128,6 +128,20 @@ export async function findQueuedMail(
     sql`select "user", ${conditionsOf(rules).each} as matching from (${mailsIn(queue, sql`id = ${id}::uuid`)}) mails`,
   );
   return found;
+}
+
+/** Stores the recipient of an email that was requested for an address, once the user has been looked up. */
+export async function storeRecipient(
+  executor: Executor,
+  { queue }: Pick<DatabaseSchemas, 'queue'>,
+  id: string,
+  user: string,
+): Promise<void> {
+  await rows(
+    executor,
+    sql`update ${sql.identifier(queue)}.job set data = data || jsonb_build_object('user', ${user}::text)
+      where name = 'mail' and id = ${id}::uuid`,
+  );
 }
 
 /** By which the emails to one user are found, and the newest ones. */
