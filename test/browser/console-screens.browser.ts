@@ -201,12 +201,35 @@ t.test('each problem of a sign-in comes with what solves it, and a question does
     await visitor.open(`/console/users/${id}`);
     await card.getByRole('button', { name: button }).press('Enter');
     await question.getByRole('button', { name: button }).waitFor();
+    t.notMatch(await question.innerText(), 'current password');
     await page.keyboard.press('Control+k');
     t.equal(await page.getByRole('dialog').count(), 0, 'the palette does not open in front of a question');
     await page.goBack();
     await question.waitFor({ state: 'detached' });
   }
   t.strictSame(visitor.complaints(), []);
+});
+
+t.test('a lock that has ended is no longer shown', async (t) => {
+  const { id, email } = await createUser(service.app);
+  await call('PATCH', '/settings', { auth_login_attempts: 1 });
+  await service.post('/auth/login', { email, password: 'wrong' });
+  const desk = await signedIn(staff);
+  await desk.page.clock.install();
+  await desk.open(`/console/users/${id}`);
+  const badge = desk.page.locator('header', { hasText: email }).getByText('Sign-in is locked');
+  await badge.waitFor();
+  await call('POST', `/users/${id}/unlock`, {});
+  await desk.page.clock.fastForward('10:00');
+  await badge.waitFor({ state: 'detached' });
+  t.strictSame(desk.complaints(), []);
+});
+
+t.test('a support desk is told that it cannot see the policies of a role', async (t) => {
+  const desk = await signedIn(staff);
+  await desk.open(`/console/roles/${support}`);
+  await desk.page.getByText('Policies are not shown').waitFor();
+  t.strictSame(desk.complaints(), []);
 });
 
 t.test('an empty field says that its value may be hidden from the support desk', async (t) => {
@@ -231,6 +254,7 @@ t.test('a support desk sees an administrator, but no control that the API would 
   t.strictSame(await page.getByRole('menuitem').allInnerTexts(), ['Send password reset link'], 'what anybody can do');
   await page.keyboard.press('Escape');
   t.equal(await page.locator('#content form :enabled:is(input, select, textarea)').count(), 0);
+  t.equal(await page.getByRole('button', { name: 'Save' }).count(), 0);
   await desk.open(`/console/users/${id}/security`);
   await settle(desk);
   t.strictSame(

@@ -330,7 +330,13 @@ t.test('the role of all users that match changes after a dry run, and back again
   await page.getByText(`${many - 1} users selected`).waitFor();
 
   await page.getByRole('button', { name: 'Change role' }).click();
-  await page.getByRole('combobox', { name: 'New role' }).fill('Read');
+  const newRole = page.getByRole('combobox', { name: 'New role' });
+  await page.getByRole('option', { name: 'Administrator' }).waitFor();
+  await newRole.press('Enter');
+  t.equal(await newRole.count(), 1, 'without a search, Enter picks nothing');
+  await newRole.press('ArrowUp');
+  t.equal(await page.getByRole('option').last().getAttribute('aria-selected'), 'true');
+  await newRole.fill('Read');
   await page.getByRole('option', { name: 'Reader' }).click();
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByText(`${many - 1} users will change.`).waitFor();

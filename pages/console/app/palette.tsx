@@ -60,8 +60,15 @@ function OpenPalette({ close }: { close: () => void }) {
         href: `/users/${user.id}`,
       }))
     : [];
+  if (users.length === maxUsers && !isLoading)
+    users.push({
+      key: 'all users',
+      text: t('search_all_users', { search: wanted }),
+      icon: 'search',
+      href: `/users?${new URLSearchParams({ q: wanted })}`,
+    });
   return (
-    <Dialog title={t('palette_title')} onClose={close} size="large">
+    <Dialog title={t('palette_title')} onClose={close} size="large" isAtTop>
       <Combobox
         label={t('palette_label')}
         isLabelHidden

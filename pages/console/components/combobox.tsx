@@ -21,6 +21,9 @@ interface Props<T> {
   hint?: string | undefined;
 }
 
+/** The position of no option. */
+const none = -1;
+
 /**
  * A text field with a list of suggestions (WAI-ARIA Authoring Practices, "Combobox with list autocomplete"): the focus remains in the field,
  * the arrow keys move through the list, Enter picks, and Escape closes the list.
@@ -40,13 +43,15 @@ export function Combobox<T>(props: Props<T>) {
   } = props;
   const id = useId();
   const [isShown, setIsShown] = useState(isOpen);
-  const [active, setActive] = useState(0);
+  // Where Enter picks something for good, nothing is picked before the user has typed or moved.
+  const first = isOpen || search.trim() !== '' ? 0 : none;
+  const [active, setActive] = useState(first);
   const list = useRef<HTMLDivElement>(null);
   const input = useRef<HTMLInputElement>(null);
   /** Whether Enter was pressed while the options of an earlier search were still shown. */
   const isWaiting = useRef(false);
   const optionId = (index: number) => `${id}-option-${index}`;
-  useEffect(() => setActive(0), [search, options.length]);
+  useEffect(() => setActive(first), [search, options.length]);
   useEffect(() => {
     if (isShown) list.current?.children[active]?.scrollIntoView({ block: 'nearest' });
   }, [active, isShown]);
@@ -70,8 +75,11 @@ export function Combobox<T>(props: Props<T>) {
     if (move !== undefined) {
       event.preventDefault();
       if (!isShown) setIsShown(true);
-      else if (options.length > 0) setActive((active + move + options.length) % options.length);
-    } else if (event.key === 'Enter' && isShown && (isLoading || options.length > 0)) {
+      else if (options.length > 0) {
+        const from = active === none && move < 0 ? 0 : active;
+        setActive((from + move + options.length) % options.length);
+      }
+    } else if (event.key === 'Enter' && isShown && (isLoading ? first === 0 : options[active] !== undefined)) {
       event.preventDefault();
       if (isLoading) isWaiting.current = true;
       else pick(active);
@@ -97,7 +105,7 @@ export function Combobox<T>(props: Props<T>) {
         aria-autocomplete="list"
         aria-expanded={isShown}
         aria-controls={`${id}-list`}
-        aria-activedescendant={isShown && options.length > 0 ? optionId(active) : undefined}
+        aria-activedescendant={isShown && options[active] !== undefined ? optionId(active) : undefined}
         aria-describedby={props.hint === undefined ? undefined : `${id}-hint`}
         placeholder={props.placeholder}
         value={search}

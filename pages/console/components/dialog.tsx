@@ -15,11 +15,13 @@ interface Props {
   /** `alertdialog` for questions. */
   role?: 'dialog' | 'alertdialog';
   size?: 'small' | 'large';
+  /** Whether it stays near the top of the window when its height changes. */
+  isAtTop?: boolean;
   children: ComponentChildren;
 }
 
 /** A modal dialog. The browser keeps the focus inside, closes it with Escape, and returns the focus. */
-export function Dialog({ title, lead, onClose, role = 'dialog', size = 'small', children }: Props) {
+export function Dialog({ title, lead, onClose, role = 'dialog', size = 'small', isAtTop = false, children }: Props) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   // With `useEffect`, what is typed before the next frame would still go to what is behind the dialog.
@@ -40,7 +42,7 @@ export function Dialog({ title, lead, onClose, role = 'dialog', size = 'small', 
   return (
     <dialog
       ref={element}
-      class={`dialog-${size}`}
+      class={`dialog-${size} ${isAtTop ? 'is-at-top' : ''}`}
       role={role === 'alertdialog' ? role : undefined}
       aria-labelledby={`${id}-title`}
       aria-describedby={lead === undefined ? undefined : `${id}-lead`}

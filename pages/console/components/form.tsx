@@ -6,8 +6,8 @@ import { failureMessage, Noticed, t } from '../texts.js';
 import { Failure } from './failure.js';
 
 interface Props {
-  /** The label of the button that submits. */
-  submit: string;
+  /** The label of the button that submits. Undefined: the user may only look at the values. */
+  submit: string | undefined;
   /** The fields. @param faultOf what is wrong with the value of a field, according to the API */
   children: (faultOf: (name: string) => string | undefined) => ComponentChildren;
   /** The names of the fields of this form. A failure that concerns another field is shown above the form. */
@@ -42,21 +42,23 @@ export function Form({ submit, children, fields, onSubmit, onCancel, disabled, i
       class="form"
       onSubmit={(event) => {
         event.preventDefault();
-        if (!disabled) void send();
+        if (!disabled && submit !== undefined) void send();
       }}
     >
       <Failure failure={field === undefined ? failure : undefined} />
       {children((name) => (name === field ? failureMessage(failure) : undefined))}
-      <div class="buttons">
-        {onCancel && (
-          <button type="button" class="secondary small" onClick={() => onCancel()}>
-            {t('cancel')}
+      {submit !== undefined && (
+        <div class="buttons">
+          {onCancel && (
+            <button type="button" class="secondary small" onClick={() => onCancel()}>
+              {t('cancel')}
+            </button>
+          )}
+          <button ref={button} type="submit" class={`${isDangerous ? 'danger' : 'primary'} small`} disabled={disabled}>
+            {submit}
           </button>
-        )}
-        <button ref={button} type="submit" class={`${isDangerous ? 'danger' : 'primary'} small`} disabled={disabled}>
-          {submit}
-        </button>
-      </div>
+        </div>
+      )}
     </form>
   );
 }

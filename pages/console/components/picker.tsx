@@ -103,7 +103,12 @@ interface PickerProps extends Omit<SearchProps, 'onPick' | 'without'> {
 
 /** A field for one item, such as the role of a user. */
 export function Picker({ value, onChange, ...search }: PickerProps) {
-  if (!value) return <Search {...search} onPick={onChange} />;
+  if (!value)
+    return (
+      <div class="field">
+        <Search {...search} onPick={onChange} />
+      </div>
+    );
   return (
     <div class="field">
       <span class={search.isLabelHidden ? 'visually-hidden' : 'label'}>{search.label}</span>

@@ -68,7 +68,8 @@ interface ReasonProps {
 function Reason({ reason, showsFields, unsaved }: ReasonProps) {
   const { policy, policy_name, permission, change, by, role, role_name, fields, own } = reason;
   const href = permission === null ? `/policies/${policy}` : `/policies/${policy}?rule=${permission}`;
-  const named = (id: string, name: string | null, to: string) => unsaved[id] ?? <Link href={to}>{name}</Link>;
+  const named = (id: string, name: string | null, to: string) =>
+    unsaved[id] === undefined ? <Link href={to}>{name}</Link> : <strong>{unsaved[id]}</strong>;
   return (
     <li>
       {showsFields && `${fields.includes('*') ? t('rule_fields_all') : tn('verdict_allows', fields.length)}: `}

@@ -96,7 +96,7 @@ export default function ActivityScreen() {
   return (
     <Screen
       title={t('nav_activity')}
-      lead={t('activity_lead')}
+      lead={t(isAdmin ? 'activity_lead' : 'activity_partial')}
       actions={
         <>
           {isAdmin && (

@@ -18,6 +18,7 @@ export function Rights({ role, edit }: { role: RoleItem; edit: () => void }) {
   const { parent } = role;
   const own = role.policies ?? [];
   const inherited = parent?.policies ?? [];
+  const isHidden = role.policies === undefined || !can('read', 'policies');
   const nameOfId = useNames([...own, ...inherited].flatMap(rulesOf), can);
   const collections = useRuleCollections();
   return (
@@ -27,7 +28,7 @@ export function Rights({ role, edit }: { role: RoleItem; edit: () => void }) {
           <Card>
             <Empty
               icon="policy"
-              title={t('role_no_policies_title')}
+              title={t(isHidden ? 'role_policies_hidden_title' : 'role_no_policies_title')}
               action={
                 isAdmin ? (
                   <Button kind="primary" onPress={edit}>
@@ -36,7 +37,7 @@ export function Rights({ role, edit }: { role: RoleItem; edit: () => void }) {
                 ) : undefined
               }
             >
-              {t('role_no_policies')}
+              {t(isHidden ? 'role_policies_hidden' : 'role_no_policies')}
             </Empty>
           </Card>
         )}

@@ -93,14 +93,14 @@ function askToActivate(user: UserItem, reload: () => void): void {
 function askToSendReset({ can }: Access, user: UserItem, email: string): void {
   ask({
     title: t('user_send_reset_title', { name: nameOf(user, user.id) }),
-    text: t('user_send_reset_text', { email }),
+    text: t(lacksPassword(user) ? 'user_send_reset_text_first' : 'user_send_reset_text', { email }),
     action: t('user_send_reset'),
     isDangerous: false,
     act: async () => {
       await requestLink(email);
       toast(
         t('user_send_reset_done', { email }),
-        can('read', 'mails') ? { link: { href: '/emails', text: t('nav_emails') } } : {},
+        can('read', 'mails') ? { link: { href: `/users/${user.id}/emails`, text: t('nav_emails') } } : {},
       );
     },
   });

@@ -51,7 +51,7 @@ export function History({ user }: { user: UserItem }) {
           </Empty>
         }
       />
-      {!isAdmin && <p class="hint">{t('user_history_partial')}</p>}
+      {!isAdmin && <p class="hint">{t('activity_partial')}</p>}
       <Pager number={list.number} next={list.next} previous={list.previous} />
     </>
   );

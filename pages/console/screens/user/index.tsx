@@ -1,3 +1,4 @@
+import { useEffect } from 'preact/hooks';
 import { Link } from 'wouter-preact';
 import type { User } from '../../api/types.js';
 import { useApi } from '../../api/use-api.js';
@@ -26,6 +27,9 @@ export type UserItem = Omit<User, 'role' | 'policies'> & {
 };
 
 const fields = '*,role.id,role.name,policies.id,policies.name,locked_until,has_password,last_failure';
+
+/** Milliseconds after the end of a lock until the user is read again, in case the clocks differ. */
+const spareMs = 1_000;
 
 const isNamed = (item: unknown): boolean => item === null || (typeof item === 'object' && 'name' in item);
 
@@ -68,6 +72,12 @@ export default function UserScreen({ params }: ScreenProps) {
     return read && withNames(read.data);
   };
   const user = data && withNames(data.data);
+  const lockedUntil = user?.locked_until;
+  useEffect(() => {
+    if (!lockedUntil) return;
+    const timer = setTimeout(reload, Date.parse(lockedUntil) - Date.now() + spareMs);
+    return () => clearTimeout(timer);
+  }, [lockedUntil]);
   const isInReach = useReach(user?.id === id ? user : undefined);
   const parent = { href: '/users', text: t('nav_users') };
   if (!user || user.id !== id)

@@ -47,6 +47,7 @@ export function Profile({ user, isInReach, reload }: PartProps) {
   const isCertain = isAdmin || user.id === me.id;
   const [showsAll, setShowsAll] = useState(false);
   const readable = inOrder.filter(({ name }) => name in user);
+  const mayEdit = (name: string) => isInReach && canUse('update', 'users', name);
   const shown = showsAll ? readable : readable.filter(({ name }) => usual.includes(name));
   const send = (values: Values) =>
     patch('/users/{id}', values as Schemas['UserChangesById'], { params: { id: user.id } }).then(() => {
@@ -61,7 +62,7 @@ export function Profile({ user, isInReach, reload }: PartProps) {
     <div class="split is-aside-first">
       <Card title={t('user_profile')}>
         <Form
-          submit={t('save')}
+          submit={readable.some(({ name }) => mayEdit(name)) ? t('save') : undefined}
           fields={readable.map(({ name }) => name)}
           onSubmit={edits.save}
           disabled={!edits.hasChanges}
@@ -81,7 +82,7 @@ export function Profile({ user, isInReach, reload }: PartProps) {
                     onChange={(value) =>
                       edits.set(field.name, Array.isArray(value) && value.length === 0 ? null : value)
                     }
-                    disabled={!isInReach || !canUse('update', 'users', field.name)}
+                    disabled={!mayEdit(field.name)}
                     fault={faultOf(field.name)}
                     choiceText={choiceText}
                     noChoice={t('none')}
