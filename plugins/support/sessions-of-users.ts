@@ -57,6 +57,10 @@ export function createSessionsOfUsers({ db, clock, activity }: Services): Sessio
   const rulesToEnd = (caller: Principal) =>
     writeGrantsOf(caller, 'sessions', 'delete', variablesOf(caller, clock())).map(({ rule }) => rule);
 
+  /** The entry names the user, and not a session, which is gone, so that it is in the history of the user. */
+  const recordEnd = (tx: Executor, caller: Principal, user: string) =>
+    activity.record(tx, caller, [{ action: 'session_end', collection: 'users', item: user.toLowerCase() }]);
+
   return {
     list: async (caller, user) => {
       await requireReach(db, caller, user);
@@ -74,15 +78,14 @@ export function createSessionsOfUsers({ db, clock, activity }: Services): Sessio
       db.transaction(async (tx) => {
         await requireReach(tx, caller, user);
         if (!(await deleteSessionOf(tx, user, id, clock(), rulesToEnd(caller)))) throw new ApiError('FORBIDDEN');
-        // The session is gone, but the history of the user remains.
-        await activity.record(tx, caller, [{ action: 'session_end', collection: 'users', item: user.toLowerCase() }]);
+        await recordEnd(tx, caller, user);
       }),
 
     endAll: (caller, user) =>
       transact(db, async (tx) => {
         await requireReach(tx, caller, user);
         if (!(await deleteMatchingSessions(tx, user, clock(), rulesToEnd(caller)))) throw new ApiError('FORBIDDEN');
-        await activity.record(tx, caller, [{ action: 'session_end', collection: 'users', item: user.toLowerCase() }]);
+        await recordEnd(tx, caller, user);
       }),
 
     reach: async (tx, caller, id, rules, now) => {

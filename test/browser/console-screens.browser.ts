@@ -118,6 +118,7 @@ t.test('an administrator opens every screen', (t) => opensEverything(t, 'adminis
 t.test('a support desk opens some screens, none of which asks for more than it may read', (t) =>
   opensEverything(t, 'desk'),
 );
+
 t.test('the code of the other screens is loaded in the background, before anybody opens them', async (t) => {
   const { page, open } = await signedIn();
   const scripts: string[] = [];

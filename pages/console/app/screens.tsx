@@ -29,7 +29,7 @@ interface Entry {
 export const groups = ['main', 'access', 'applications', 'observe', 'project'] as const;
 export type Group = (typeof groups)[number];
 
-/** All screens, in the order of the navigation. Each has its own folder, and is loaded when it is first opened. */
+/** All screens, in the order of the navigation. Each has its own folder. Its code is loaded in the background. */
 export const screens: readonly Entry[] = [
   {
     paths: ['/overview'],

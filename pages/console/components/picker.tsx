@@ -103,24 +103,24 @@ interface PickerProps extends Omit<SearchProps, 'onPick' | 'without'> {
 
 /** A field for one item, such as the role of a user. */
 export function Picker({ value, onChange, ...search }: PickerProps) {
-  if (!value)
-    return (
-      <div class="field">
-        <Search {...search} onPick={onChange} />
-      </div>
-    );
   return (
     <div class="field">
-      <span class={search.isLabelHidden ? 'visually-hidden' : 'label'}>{search.label}</span>
-      <span class="chip">
-        {value.name}
-        <Button
-          kind="quiet"
-          icon="close"
-          label={t('remove_named', { name: value.name })}
-          onPress={() => onChange(undefined)}
-        />
-      </span>
+      {value ? (
+        <>
+          <span class={search.isLabelHidden ? 'visually-hidden' : 'label'}>{search.label}</span>
+          <span class="chip">
+            {value.name}
+            <Button
+              kind="quiet"
+              icon="close"
+              label={t('remove_named', { name: value.name })}
+              onPress={() => onChange(undefined)}
+            />
+          </span>
+        </>
+      ) : (
+        <Search {...search} onPick={onChange} />
+      )}
     </div>
   );
 }

@@ -73,8 +73,8 @@ export default function NewRole() {
       permissions.length > 0 ? post('/permissions', permissions) : undefined,
       post('/roles', role),
     ]);
-    const failed = [allowed, created].find(({ status }) => status === 'rejected');
-    if (failed?.status === 'rejected') {
+    const failed = [allowed, created].find((result) => result.status === 'rejected');
+    if (failed) {
       // Nothing half-finished stays behind. Deleting the policy deletes its permissions.
       if (created.status === 'fulfilled') await remove('/roles/{id}', undefined, { params: { id: ids.role } });
       if (chosen) await remove('/policies/{id}', undefined, { params: { id: ids.policy } });

@@ -18,7 +18,7 @@ export function Rights({ role, edit }: { role: RoleItem; edit: () => void }) {
   const { parent } = role;
   const own = role.policies ?? [];
   const inherited = parent?.policies ?? [];
-  const isHidden = role.policies === undefined || !can('read', 'policies');
+  const isHidden = role.policies === undefined;
   const nameOfId = useNames([...own, ...inherited].flatMap(rulesOf), can);
   const collections = useRuleCollections();
   return (
