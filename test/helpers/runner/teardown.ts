@@ -16,8 +16,12 @@ export function atEndOf(t: Test, work: () => unknown): void {
 
 /** Call this in a process that runs several files and calls `endFile` and `endProcess` itself. */
 export function expectSeveralFiles(): void {
-  // With a teardown, the root test would end at the first pause between two files.
   isListening = true;
+  tap.teardown = () => {
+    throw new Error(
+      'Use atEndOf. With a teardown, the root test would end at the first pause, and lose all further tests.',
+    );
+  };
 }
 
 function listenForEnd(): void {
