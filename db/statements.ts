@@ -1,7 +1,7 @@
 import { fillPlaceholders, type Placeholder, type Query, SQL, sql } from 'drizzle-orm';
 import { PgDialect } from 'drizzle-orm/pg-core';
 import type { Executor } from './client.js';
-import { brokenConstraint, databaseOutageOf } from './failures.js';
+import { brokenConstraint } from './failures.js';
 
 /** Runs a statement that the query builder cannot express, and returns its rows on either engine. */
 export async function rows<Row extends object>(executor: Executor, statement: SQL): Promise<Row[]> {
@@ -45,30 +45,17 @@ export function fixedStatement<Values extends Record<string, unknown>, Row exten
   };
 }
 
-const maxAttempts = 5;
-
 /** How often a transaction is attempted if the database rejects a value because another row already has it. */
 const maxUniqueAttempts = 3;
 
-/** Repeats work that the database aborted because of a deadlock. The work must be a transaction or a single statement. */
-export async function retryOnDeadlock<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (databaseOutageOf(error) !== 'database_deadlock' || attempt === maxAttempts) throw error;
-    }
-  }
-}
-
 /**
- * Runs a transaction, and repeats it if it is aborted by a deadlock, or because another transaction has written the same unique value
- * in the meantime. In the next attempt, the checks of the work see that value.
+ * Runs a transaction, and repeats it if another transaction has written the same unique value in the meantime. In the next attempt, the
+ * checks of the work see that value. The pool itself repeats every transaction that a deadlock has aborted.
  */
 export async function transact<T>(db: Executor, work: (tx: Executor) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await retryOnDeadlock(() => db.transaction(work));
+      return await db.transaction(work);
     } catch (error) {
       if (brokenConstraint(error)?.kind !== 'unique' || attempt === maxUniqueAttempts) throw error;
     }

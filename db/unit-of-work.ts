@@ -1,4 +1,5 @@
 import type { Executor } from './client.js';
+import { retryOnDeadlock } from './deadlocks.js';
 
 /**
  * The transactions of one request, whose commit waits until the response is known. The first transaction that succeeds stays open, and
@@ -64,7 +65,10 @@ export function createUnitOfWork({
 
   const transaction = (db: Executor) => {
     return <T>(work: (tx: Executor) => Promise<T>): Promise<T> => {
-      const next = previous.then(() => (held ? held.tx.transaction(work) : begin(db, work)));
+      const next = previous.then(() => {
+        const open = held?.tx;
+        return open ? retryOnDeadlock(() => open.transaction(work)) : begin(db, work);
+      });
       previous = next.catch(() => {});
       return next;
     };

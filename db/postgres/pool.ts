@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import fastq from 'fastq';
 import type postgres from 'postgres';
+import { retryOnDeadlock } from '../deadlocks.js';
 import { isReadOnlyFailure, sqlStateOf } from '../failures.js';
 import { type StatementHooks, timed } from '../observe.js';
 import { createConnection, type PostgresConnection } from './connection.js';
@@ -11,7 +12,10 @@ import { createShares } from './shares.js';
 import { ConnectionError, tooSlow } from './socket.js';
 
 export interface PostgresPool {
-  /** The part of a postgres.js client that Drizzle uses. Each statement and each transaction has a connection to itself. */
+  /**
+   * The part of a postgres.js client that Drizzle uses. Each statement and each transaction has a connection to itself, and is repeated if a
+   * deadlock aborts it.
+   */
   readonly client: postgres.Sql;
   /** The same for one caller, limited to half of the connections. */
   clientOf(caller: string): postgres.Sql;
@@ -279,14 +283,18 @@ export function createPostgresPool(
     options: types,
     unsafe: (text: Statement[0], parameters?: Statement[1], sending?: SendOptions) => {
       const statement: Statement = [text, parameters];
+      const run = (read: typeof rowsOf | typeof valuesOf) =>
+        retryOnDeadlock<unknown>(() =>
+          onConnection((sql, usage) => runAlone<unknown>(sql, statement, (on) => read(on, statement, usage)), sending),
+        );
       return lazily(
         statement,
-        () => onConnection((sql, usage) => runAlone(sql, statement, (on) => rowsOf(on, statement, usage)), sending),
-        () => onConnection((sql, usage) => runAlone(sql, statement, (on) => valuesOf(on, statement, usage)), sending),
+        () => run(rowsOf),
+        () => run(valuesOf),
       );
     },
-    begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>, sending?: SendOptions) =>
-      onConnection(async (sql, usage) => {
+    begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>, sending?: SendOptions) => {
+      const attempt: Work<unknown> = async (sql, usage) => {
         let worked = 0;
         // The default of the database or the role may be another level.
         const result = await sql.begin(readCommitted, async (tx) => {
@@ -303,7 +311,9 @@ export function createPostgresPool(
         });
         onEnd?.('commit', performance.now() - worked);
         return result;
-      }, sending),
+      };
+      return retryOnDeadlock(() => onConnection(attempt, sending));
+    },
     end: close,
   };
   const clientFor = (sending: SendOptions) =>

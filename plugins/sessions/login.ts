@@ -1,6 +1,6 @@
 import type { Executor } from '../../db/client.js';
 import { findLoginCandidate, type LoginCandidate } from '../../db/queries/sessions/logins.js';
-import { retryOnDeadlock, transact } from '../../db/statements.js';
+import { transact } from '../../db/statements.js';
 import { type FailureReason, reasonOfStatus } from '../../schemas/activity.js';
 import { ApiError, invalidCredentials } from '../../schemas/errors.js';
 import type { SessionMode } from '../../schemas/sessions.js';
@@ -57,7 +57,7 @@ export function createLogin(
         return issued;
       };
       // Without a code, this is a single statement, which needs no transaction.
-      const issued = await (code ? transact(db, complete) : retryOnDeadlock(() => complete(db)));
+      const issued = await (code ? transact(db, complete) : complete(db));
       if (!issued) await attempt.clear();
       return issued;
     });

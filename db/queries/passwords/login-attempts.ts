@@ -2,7 +2,7 @@ import { and, desc, gt, inArray, lte, or, type Placeholder, type SQL, sql } from
 import type { Executor } from '../../client.js';
 import { sqlStateOf } from '../../failures.js';
 import { knownNetworks, loginAttempts, settings } from '../../schema.js';
-import { fixedStatement, retryOnDeadlock } from '../../statements.js';
+import { fixedStatement } from '../../statements.js';
 import { type AttemptRules, lockAfter } from './lockout.js';
 
 /** The keys under which an attempt is counted: for the account from one network, and for the account from anywhere. */
@@ -99,7 +99,7 @@ export async function reserveAttempts(
   const values = { keys: keys.join(), account, now: now.toISOString(), ...rules };
   const kept = new Date(now.getTime() - forgetAfter).toISOString();
   try {
-    const [counted] = await retryOnDeadlock(() => reserving(executor, { ...values, kept }));
+    const [counted] = await reserving(executor, { ...values, kept });
     return { isAllowed: true, locks: counted?.locks === true };
   } catch (error) {
     if (sqlStateOf(error) !== divisionByZero) throw error;
@@ -123,12 +123,10 @@ export async function shortenLocks(
     .where(and(inArray(loginAttempts.key, [...keys]), gt(loginAttempts.lockedUntil, latest)))
     .orderBy(loginAttempts.key)
     .for('update');
-  await retryOnDeadlock(() =>
-    executor
-      .update(loginAttempts)
-      .set({ lockedUntil: latest, lastAttemptAt: now })
-      .where(inArray(loginAttempts.key, lockedInOrder)),
-  );
+  await executor
+    .update(loginAttempts)
+    .set({ lockedUntil: latest, lastAttemptAt: now })
+    .where(inArray(loginAttempts.key, lockedInOrder));
 }
 
 /** Withdraws an attempt whose password was never checked. */
@@ -139,12 +137,10 @@ export async function withdrawAttempts(executor: Executor, keys: readonly string
     .where(inArray(loginAttempts.key, [...keys]))
     .orderBy(loginAttempts.key)
     .for('update');
-  await retryOnDeadlock(() =>
-    executor
-      .update(loginAttempts)
-      .set({ failures: sql`greatest(${loginAttempts.failures} - 1, 0)`, lockedUntil: null })
-      .where(inArray(loginAttempts.key, inOneOrder)),
-  );
+  await executor
+    .update(loginAttempts)
+    .set({ failures: sql`greatest(${loginAttempts.failures} - 1, 0)`, lockedUntil: null })
+    .where(inArray(loginAttempts.key, inOneOrder));
 }
 
 /** Up to two keys, as separate parameters: the server then knows that there are few, and uses the index. */
@@ -183,7 +179,7 @@ export async function forgetAttemptsAt(tx: Executor, account: string): Promise<v
 
 /** Deletes the attempts under the keys after a correct password, in a separate transaction. */
 export async function clearAttempts(db: Executor, keys: readonly string[]): Promise<void> {
-  await retryOnDeadlock(() => forgetWithoutWaiting(db, attemptKeyPair(keys)));
+  await forgetWithoutWaiting(db, attemptKeyPair(keys));
 }
 
 /**
