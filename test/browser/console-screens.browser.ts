@@ -226,11 +226,40 @@ t.test('a lock that has ended is no longer shown', async (t) => {
   t.strictSame(desk.complaints(), []);
 });
 
-t.test('a support desk is told that it cannot see the policies of a role', async (t) => {
+t.test('an empty list of policies or rules says that the visitor may not see all of them', async (t) => {
+  const { id: open } = await call('POST', '/policies', { name: 'Open' });
+  await call('POST', '/permissions', { policy: open, collection: 'roles', action: 'read', fields: ['id'] });
+  const { id: partial } = await call('POST', '/policies', { name: 'Partial', app_access: true });
+  for (const [collection, permissions] of [
+    ['roles', {}],
+    ['policies', { name: { _eq: 'Open' } }],
+    ['permissions', { collection: { _eq: 'users' } }],
+  ] as const) {
+    await call('POST', '/permissions', { policy: partial, collection, action: 'read', fields: all, permissions });
+  }
+  const { id: auditors } = await call('POST', '/roles', { name: 'Auditors', policies: [partial] });
+  const { id: visitors } = await call('POST', '/roles', { name: 'Visitors', policies: [open] });
+
   const desk = await signedIn(staff);
   await desk.open(`/console/roles/${support}`);
-  await desk.page.getByText('Policies are not shown').waitFor();
+  await desk.page.getByText('No policies that you can read').waitFor();
   t.strictSame(desk.complaints(), []);
+
+  const auditor = await signedIn(await person('Pia', auditors));
+  for (const [path, text] of [
+    [`/roles/${support}`, 'No policies that you can read'],
+    [`/roles/${visitors}`, 'No rules that you can read'],
+    [`/policies/${open}`, 'No rules that you can read'],
+  ] as const) {
+    await auditor.open(`/console${path}`);
+    await auditor.page.getByText(text).waitFor();
+  }
+  t.strictSame(auditor.complaints(), []);
+
+  const owner = await signedIn();
+  await owner.open(`/console/roles/${customer}`);
+  await owner.page.getByText('This role allows nothing yet').waitFor();
+  t.strictSame(owner.complaints(), []);
 });
 
 t.test('an empty field says that its value may be hidden from the support desk', async (t) => {

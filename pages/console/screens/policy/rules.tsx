@@ -20,9 +20,10 @@ interface Props {
 
 /** The rules of a policy. The URL names the one that is edited. */
 export function Rules({ policy, reload, collections }: Props) {
-  const { isAdmin, can } = useAccess();
+  const { isAdmin, can, canAll } = useAccess();
   const [{ rule: opened }, change] = useUrlState<'rule'>();
   const rules = sortRules((policy.permissions ?? []).map(ruleOf));
+  const isComplete = policy.permissions !== undefined && canAll('read', 'permissions');
   const nameOfId = useNames(rules, can);
   const done = () => {
     reload();
@@ -64,10 +65,10 @@ export function Rules({ policy, reload, collections }: Props) {
     <Card title={t('policy_rules')} lead={t('policy_rules_lead')} {...(isAdmin ? { actions: add } : {})}>
       {rules.length === 0 ? (
         <Empty
-          icon={policy.permissions ? 'policy' : 'lock'}
-          title={t(policy.permissions ? 'policy_no_rules_title' : 'policy_rules_hidden_title')}
+          icon={isComplete ? 'policy' : 'lock'}
+          title={t(isComplete ? 'policy_no_rules_title' : 'policy_rules_hidden_title')}
         >
-          {t(policy.permissions ? 'policy_no_rules' : 'policy_rules_hidden')}
+          {t(isComplete ? 'policy_no_rules' : 'policy_rules_hidden')}
         </Empty>
       ) : (
         <div class="rules">

@@ -14,11 +14,11 @@ const rulesOf = ({ permissions }: PolicyOfRole): Rule[] => sortRules((permission
 
 /** What the users with a role may do, and because of which policies. */
 export function Rights({ role, edit }: { role: RoleItem; edit: () => void }) {
-  const { isAdmin, can } = useAccess();
+  const { isAdmin, can, canAll } = useAccess();
   const { parent } = role;
   const own = role.policies ?? [];
   const inherited = parent?.policies ?? [];
-  const isHidden = role.policies === undefined;
+  const isComplete = role.policies !== undefined && canAll('read', 'policies');
   const nameOfId = useNames([...own, ...inherited].flatMap(rulesOf), can);
   const collections = useRuleCollections();
   return (
@@ -28,7 +28,7 @@ export function Rights({ role, edit }: { role: RoleItem; edit: () => void }) {
           <Card>
             <Empty
               icon="policy"
-              title={t(isHidden ? 'role_policies_hidden_title' : 'role_no_policies_title')}
+              title={t(isComplete ? 'role_no_policies_title' : 'role_policies_hidden_title')}
               action={
                 isAdmin ? (
                   <Button kind="primary" onPress={edit}>
@@ -37,7 +37,7 @@ export function Rights({ role, edit }: { role: RoleItem; edit: () => void }) {
                 ) : undefined
               }
             >
-              {t(isHidden ? 'role_policies_hidden' : 'role_no_policies')}
+              {t(isComplete ? 'role_no_policies' : 'role_policies_hidden')}
             </Empty>
           </Card>
         )}
@@ -91,7 +91,9 @@ interface PolicyProps {
 }
 
 function PolicyCard({ policy, nameOfId, from }: PolicyProps) {
+  const { canAll } = useAccess();
   const rules = rulesOf(policy);
+  const isComplete = policy.permissions !== undefined && canAll('read', 'permissions');
   return (
     <Card
       title={policy.name}
@@ -104,7 +106,7 @@ function PolicyCard({ policy, nameOfId, from }: PolicyProps) {
           <RuleSentence key={rule.id} rule={rule} nameOfId={nameOfId} />
         ))}
         {rules.length === 0 && !policy.admin_access && !policy.app_access && (
-          <p class="muted">{t(policy.permissions ? 'policy_no_rules_title' : 'policy_rules_hidden_title')}</p>
+          <p class="muted">{t(isComplete ? 'policy_no_rules_title' : 'policy_rules_hidden_title')}</p>
         )}
       </div>
     </Card>
