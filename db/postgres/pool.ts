@@ -294,8 +294,8 @@ export function createPostgresPool(
       );
     },
     begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>, sending?: SendOptions) => {
+      let worked: number | undefined;
       const attempt: Work<unknown> = async (sql, usage) => {
-        let worked = 0;
         // The default of the database or the role may be another level.
         const result = await sql.begin(readCommitted, async (tx) => {
           const own = { unsafe: tx.unsafe };
@@ -309,10 +309,14 @@ export function createPostgresPool(
           worked = performance.now();
           return done;
         });
-        onEnd?.('commit', performance.now() - worked);
+        if (worked !== undefined) onEnd?.('commit', performance.now() - worked);
         return result;
       };
-      return retryOnDeadlock(() => onConnection(attempt, sending));
+      // The work may have given its result to others before the commit, as a unit of work does.
+      return retryOnDeadlock(
+        () => onConnection(attempt, sending),
+        () => worked === undefined,
+      );
     },
     end: close,
   };

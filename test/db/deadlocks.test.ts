@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import t from 'tap';
 import type { Executor } from '../../db/client.js';
+import { databaseOutageOf } from '../../db/failures.js';
 import { rows } from '../../db/statements.js';
 import { createUnitOfWork } from '../../db/unit-of-work.js';
 import { createTestDatabase, openUnmigrated } from '../helpers/database/databases.js';
@@ -15,7 +16,11 @@ atEndOf(t, async () => {
   await close();
   await database.drop();
 });
-await runScript('create table pairs (id int primary key, n int not null); insert into pairs values (1, 0), (2, 0)');
+await runScript(
+  `create table pairs (id int primary key, n int not null);
+  insert into pairs values (1, 0), (2, 0);
+  create table notes (pair int references pairs deferrable initially deferred)`,
+);
 
 const increase = (executor: Executor, id: number) =>
   executor.execute(sql`update pairs set n = n + 1 where id = ${id}::int`);
@@ -32,6 +37,7 @@ async function untilSomeoneWaits(): Promise<void> {
 async function meet(work: () => Promise<unknown>): Promise<void> {
   await db.execute(sql`update pairs set n = 0`);
   const { done } = await db.transaction(async (tx) => {
+    await tx.execute(sql`select from pairs where id = 2 for update`);
     await increase(tx, 2);
     const done = work();
     await untilSomeoneWaits();
@@ -79,6 +85,31 @@ t.test('a part of a transaction that waits for its response is repeated, and the
   t.equal(attempts, 2);
   t.strictSame(await numbers(), [2, 2, 7]);
 });
+
+t.test(
+  'a transaction that is aborted during its commit is not repeated, because its result may be known',
+  async (t) => {
+    let attempts = 0;
+    const request = createUnitOfWork({});
+    const own = request.over(db);
+    let failure: unknown;
+    await meet(async () => {
+      await own.transaction(async (tx) => {
+        attempts++;
+        await increase(tx, 1);
+        await tx.execute(sql`insert into notes values (2)`);
+      });
+      await request
+        .commit(async () => {})
+        .catch((error: unknown) => {
+          failure = error;
+        });
+    });
+    t.equal(databaseOutageOf(failure), 'database_deadlock');
+    t.equal(attempts, 1);
+    t.strictSame(await numbers(), [1, 1, 0]);
+  },
+);
 
 t.test('other failures are not repeated', async (t) => {
   let attempts = 0;
