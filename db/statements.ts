@@ -50,7 +50,7 @@ const maxUniqueAttempts = 3;
 
 /**
  * Runs a transaction, and repeats it if another transaction has written the same unique value in the meantime. In the next attempt, the
- * checks of the work see that value. The pool itself repeats every transaction that a deadlock has aborted.
+ * checks of the work see that value. The pool itself repeats what a deadlock aborts.
  */
 export async function transact<T>(db: Executor, work: (tx: Executor) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {

@@ -14,7 +14,7 @@ import { ConnectionError, tooSlow } from './socket.js';
 export interface PostgresPool {
   /**
    * The part of a postgres.js client that Drizzle uses. Each statement and each transaction has a connection to itself, and is repeated if a
-   * deadlock aborts it.
+   * deadlock aborts it before its commit.
    */
   readonly client: postgres.Sql;
   /** The same for one caller, limited to half of the connections. */
