@@ -263,19 +263,19 @@ export function createPostgresPool(
   };
   let cancellation: NodeJS.Timeout | undefined;
 
+  type Read = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, usage: Usage) => Promise<unknown>;
   /** A statement that is sent when it is awaited, like the driver's own. */
-  const lazily = ([text]: Statement, rows: () => Promise<unknown>, values: () => Promise<unknown>) => {
-    const run = (work: () => Promise<unknown>) => (observe ? observe(text, work) : work());
+  const lazily = ([text]: Statement, execute: (read: Read) => Promise<unknown>) => {
+    const run = (read: Read) => (observe ? observe(text, () => execute(read)) : execute(read));
     return {
       // biome-ignore lint/suspicious/noThenProperty: that is how it is awaited
-      then: (...handlers: Parameters<Promise<unknown>['then']>) => run(rows).then(...handlers),
-      values: () => run(values),
+      then: (...handlers: Parameters<Promise<unknown>['then']>) => run(rowsOf).then(...handlers),
+      values: () => run(valuesOf),
     };
   };
   const measured = <T>([text]: Statement, run: () => Promise<T>) => (onEnd ? timed(onEnd, text, run) : run());
-  const rowsOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, usage: Usage) =>
-    measured(statement, () => withTimeLimit(send(on, statement), usage));
-  const valuesOf = (on: Pick<postgres.Sql, 'unsafe'>, statement: Statement, usage: Usage) =>
+  const rowsOf: Read = (on, statement, usage) => measured(statement, () => withTimeLimit(send(on, statement), usage));
+  const valuesOf: Read = (on, statement, usage) =>
     measured(statement, () => withTimeLimit(send(on, statement).values(), usage));
 
   /** The only option that Drizzle sets is `prepare`, which is decided here. */
@@ -283,39 +283,31 @@ export function createPostgresPool(
     options: types,
     unsafe: (text: Statement[0], parameters?: Statement[1], sending?: SendOptions) => {
       const statement: Statement = [text, parameters];
-      const run = (read: typeof rowsOf | typeof valuesOf) =>
-        retryOnDeadlock<unknown>(() =>
-          onConnection((sql, usage) => runAlone<unknown>(sql, statement, (on) => read(on, statement, usage)), sending),
-        );
-      return lazily(
-        statement,
-        () => run(rowsOf),
-        () => run(valuesOf),
+      return lazily(statement, (read) =>
+        retryOnDeadlock(() =>
+          onConnection((sql, usage) => runAlone(sql, statement, (on) => read(on, statement, usage)), sending),
+        ),
       );
     },
     begin: (work: (tx: postgres.TransactionSql) => Promise<unknown>, sending?: SendOptions) => {
-      let worked: number | undefined;
+      /** When the work was done, on the clock of `performance.now()`; 0: not yet. */
+      let worked = 0;
       const attempt: Work<unknown> = async (sql, usage) => {
         // The default of the database or the role may be another level.
         const result = await sql.begin(readCommitted, async (tx) => {
           const own = { unsafe: tx.unsafe };
-          const unsafe = (...statement: Statement) =>
-            lazily(
-              statement,
-              () => rowsOf(own, statement, usage),
-              () => valuesOf(own, statement, usage),
-            );
+          const unsafe = (...statement: Statement) => lazily(statement, (read) => read(own, statement, usage));
           const done = await work(Object.assign(tx, { unsafe }));
           worked = performance.now();
           return done;
         });
-        if (worked !== undefined) onEnd?.('commit', performance.now() - worked);
+        onEnd?.('commit', performance.now() - worked);
         return result;
       };
       // The work may have given its result to others before the commit, as a unit of work does.
       return retryOnDeadlock(
         () => onConnection(attempt, sending),
-        () => worked === undefined,
+        () => worked === 0,
       );
     },
     end: close,

@@ -34,7 +34,7 @@ async function untilSomeoneWaits(): Promise<void> {
  * Runs work that increases the first row and then the second one, while another transaction does the opposite. PostgreSQL aborts the one
  * that has waited longer, which is the work.
  */
-async function meet(work: () => Promise<unknown>): Promise<void> {
+async function meet<T>(work: () => Promise<T>): Promise<T> {
   await db.execute(sql`update pairs set n = 0`);
   const { done } = await db.transaction(async (tx) => {
     await tx.execute(sql`select from pairs where id = 2 for update`);
@@ -44,10 +44,11 @@ async function meet(work: () => Promise<unknown>): Promise<void> {
     await increase(tx, 1);
     return { done };
   });
-  await done;
+  return done;
 }
 
 const numbers = async () => (await rows<{ n: number }>(db, sql`select n from pairs order by id`)).map(({ n }) => n);
+
 t.test('a transaction that a deadlock has aborted is repeated', async (t) => {
   let attempts = 0;
   await meet(() =>
@@ -92,18 +93,13 @@ t.test(
     let attempts = 0;
     const request = createUnitOfWork({});
     const own = request.over(db);
-    let failure: unknown;
-    await meet(async () => {
+    const failure = await meet(async () => {
       await own.transaction(async (tx) => {
         attempts++;
         await increase(tx, 1);
         await tx.execute(sql`insert into notes values (2)`);
       });
-      await request
-        .commit(async () => {})
-        .catch((error: unknown) => {
-          failure = error;
-        });
+      return request.commit(async () => {}).catch((error: unknown) => error);
     });
     t.equal(databaseOutageOf(failure), 'database_deadlock');
     t.equal(attempts, 1);

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
+import { engine } from '../helpers/database/databases.js';
 import { metricsOf } from '../helpers/measurements/metrics.js';
 import { bearer, startTestApp } from '../helpers/service/app.js';
 import { collectLog } from '../helpers/service/collect-log.js';
@@ -112,6 +113,21 @@ t.test('failures of the database', async (t) => {
     t.equal(await since(), 0, 'a refresh writes too');
     await succeed();
   });
+
+  t.test(
+    'a login is repeated if it is aborted by a deadlock',
+    { skip: engine === 'embedded' && 'one connection' },
+    async (t) => {
+      await app.databaseConnection.runScript(
+        `create sequence attempts;
+        create or replace function fail() returns trigger language plpgsql as $$ begin
+          if nextval('attempts') < 3 then raise exception 'a failure' using errcode = '40P01'; end if; return null; end $$;
+        create trigger failing before insert on sessions execute function fail()`,
+      );
+      t.equal((await post('/auth/login', administrator)).statusCode, 200);
+      await succeed();
+    },
+  );
 });
 
 t.test('while the service sheds load, the log has one line for each reason every ten seconds', async (t) => {

@@ -24,6 +24,11 @@ export interface Access {
   can(action: Action, collection: Permitted): boolean;
   /** Whether the caller may perform an action on every item of a collection. */
   canAll(action: Action, collection: Permitted): boolean;
+  /**
+   * Whether a list of related items is complete.
+   * @param items what the API has returned; undefined if the caller may not read the field
+   */
+  seesAll(collection: Permitted, items: readonly unknown[] | null | undefined): boolean;
   /** Whether a field may be read, or written. */
   canUse(action: Action, collection: Permitted, field: string): boolean;
   /** Whether the caller may invite users, to whom the API then gives a role. */
@@ -49,6 +54,7 @@ export function accessOf(me: Me, isAdmin: boolean, permissions: Permissions): Ac
     isAdmin,
     can,
     canAll,
+    seesAll: (collection, items) => Boolean(items) && canAll('read', collection),
     canUse: (action, collection, field) => {
       if (isAdmin) return true;
       if (action === 'read' && collection === 'users' && derivedFromActivity.includes(field))

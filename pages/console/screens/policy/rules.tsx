@@ -20,10 +20,10 @@ interface Props {
 
 /** The rules of a policy. The URL names the one that is edited. */
 export function Rules({ policy, reload, collections }: Props) {
-  const { isAdmin, can, canAll } = useAccess();
+  const { isAdmin, can, seesAll } = useAccess();
   const [{ rule: opened }, change] = useUrlState<'rule'>();
   const rules = sortRules((policy.permissions ?? []).map(ruleOf));
-  const isComplete = policy.permissions !== undefined && canAll('read', 'permissions');
+  const isComplete = seesAll('permissions', policy.permissions);
   const nameOfId = useNames(rules, can);
   const done = () => {
     reload();

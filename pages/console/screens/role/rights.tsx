@@ -14,11 +14,11 @@ const rulesOf = ({ permissions }: PolicyOfRole): Rule[] => sortRules((permission
 
 /** What the users with a role may do, and because of which policies. */
 export function Rights({ role, edit }: { role: RoleItem; edit: () => void }) {
-  const { isAdmin, can, canAll } = useAccess();
+  const { isAdmin, can, seesAll } = useAccess();
   const { parent } = role;
   const own = role.policies ?? [];
   const inherited = parent?.policies ?? [];
-  const isComplete = role.policies !== undefined && canAll('read', 'policies');
+  const isComplete = seesAll('policies', role.policies);
   const nameOfId = useNames([...own, ...inherited].flatMap(rulesOf), can);
   const collections = useRuleCollections();
   return (
@@ -91,9 +91,9 @@ interface PolicyProps {
 }
 
 function PolicyCard({ policy, nameOfId, from }: PolicyProps) {
-  const { canAll } = useAccess();
+  const { seesAll } = useAccess();
   const rules = rulesOf(policy);
-  const isComplete = policy.permissions !== undefined && canAll('read', 'permissions');
+  const isComplete = seesAll('permissions', policy.permissions);
   return (
     <Card
       title={policy.name}
